@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.browser.installed import BROWSER
+
 SERVERS = ("postgres", "redis", "valkey")
 STORES = ("memory", "sqlite", *SERVERS)
 
@@ -26,7 +28,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{server}: needs a {server} server")
 
 
+def pytest_report_header() -> str:
+    return f"browser: {BROWSER or 'none, so its tests are left out; make browser installs one'}"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # The longest test waits for minutes. It begins first, so that the others run meanwhile.
+    items.sort(key=lambda item: item.path.name != "test_smoke.py")
     for item in items:
         for server in _servers_of(item):
             item.add_marker(server)

@@ -14,7 +14,7 @@ from holdfast.stores.postgres import PostgresStore  # noqa: E402
 from holdfast.stores.redis import RedisStore  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import StoreFactory  # noqa: E402
-from tests.servers.postgres import fresh_address  # noqa: E402
+from tests.servers.postgres import emptied_address  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 
 
@@ -38,7 +38,7 @@ def valkey(folder: Path) -> StoreFactory:
 
 
 def postgres(folder: Path) -> StoreFactory:
-    address = fresh_address()
+    address = emptied_address()
     return lambda: PostgresStore(address)
 
 

@@ -1,5 +1,7 @@
 """The guides' Python snippets run, page by page, in an empty folder."""
 
+import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,10 @@ from tests.project.snippets import ROOT, run_page, snippets
 
 GUIDES = (
     "quickstart", "transactions", "chains-and-blockers", "workers", "operating", "observability", "testing", "cli",
-    "stores", "supervisor", "wakeups",
+    "stores", "supervisor", "flow-control", "wakeups", "schedules", "plugins", "plugins/logging", "plugins/otel",
+    "plugins/prometheus", "plugins/sentry", "plugins/structlog", "fastapi", "flask", "sqlalchemy", "moving/celery",
+    "moving/rq", "moving/dramatiq", "moving/procrastinate", "dashboard",
+    "steps",
 )  # fmt: skip
 
 
@@ -18,7 +23,11 @@ GUIDES = (
 def test_the_page_s_snippets_run(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    run_page(ROOT / "docs" / f"{guide}.md")
+    names = run_page(ROOT / "docs" / f"{guide}.md")
+
+    for name, test in names.items():
+        if name.startswith("test_") and inspect.isfunction(test) and not inspect.signature(test).parameters:
+            test()
 
 
 def test_the_front_page_lists_every_guide() -> None:
@@ -37,5 +46,19 @@ def test_every_command_and_exit_code_is_documented() -> None:
 
 
 def test_no_snippet_is_left_without_a_language() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [
+        ROOT / "README.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/plugins").glob("*.md"),
+        *(ROOT / "docs/moving").glob("*.md"),
+    ]:
         assert all(snippet.language for snippet in snippets(page)), page
+
+
+def test_the_tests_that_a_page_names_exist() -> None:
+    """A failure without a test that shows it would be a claim."""
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs/what-can-go-wrong.md").read_text(encoding="utf-8")))
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+
+    assert len(named) > 10
+    assert {name for name in named if f"def {name}(" not in tests} == set()

@@ -12,11 +12,30 @@ from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 
 SAYS = {
+    "dashboard_django": [
+        "ASGI, ada: 200, sees the job: True",
+        "ASGI, guest: 403, sees the job: False",
+        "WSGI, ada: 200, sees the job: True, live: False",
+    ],
+    "dashboard_fastapi": ["ada: 200, sees Grace", "guest: 200, sees (input hidden)", "cancels: 403"],
+    "dashboard_litestar": ["workers: 200, links below /jobs: True", "without a user: 403"],
+    "dashboard_starlette": ["cancelled, then /ops/jobs/chains", "audit: ada cancel"],
+    "agent": [
+        "Take an umbrella: rain from noon; lunch outside at 12",
+        "attempts: 2",
+        "'model': 3, 'weather': 1, 'calendar': 1",
+    ],
     "approval": ["Ada may go", "Grace is away for 14 days, approved by Edsger"],
+    "crawler": ["visited 50 pages", "repeated after the crash: 6"],
     "fan_in": ["the report is blocked", "sum 23"],
     "middleware": ["greet attempt 1 raised ConnectionError", "returned 'hello Ada, from acme'"],
+    "order_steps": [
+        "It waits for the message `label-printed`",
+        "payment-1, label A-17, attempt 2",
+        "payments: 1 reservations: 1",
+    ],
     "outbox": ["order 2 was rolled back", "order 1 is confirmed", "orders: [(1, 1)]"],
-    "periodic": ["a second start finds the first: True", "runs: done, failed, done, done", "ticks left: ['pending']"],
+    "periodic": ["runs: done, failed, done, done", "one chain per tick: True", "the last one: True"],
     "request_response": ["the wait ends, the chain goes on", "cents=5997", "failed: Fail: cannot quote 0 pieces"],
 }
 
@@ -27,7 +46,7 @@ def test_the_example_does_what_it_says(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", [fresh_address, lambda: shared_redis().address()], ids=["postgres", "redis"])
-def test_a_clock_ticks_on_and_is_pruned_on_every_store(address: Callable[[], str], tmp_path: Path) -> None:
+def test_a_schedule_ticks_on_every_store(address: Callable[[], str], tmp_path: Path) -> None:
     assert_says("periodic", tmp_path, address())
 
 

@@ -3,6 +3,10 @@
 from importlib.metadata import entry_points, requires
 from importlib.resources import files
 
+from tests.project.snippets import ROOT
+from tools.lowest import lowest
+from tools.sbom import bill
+
 
 def test_type_checkers_find_the_marker_that_says_the_package_is_typed() -> None:
     assert files("holdfast").joinpath("py.typed").is_file()
@@ -17,4 +21,16 @@ def test_pytest_loads_the_plugin_by_itself() -> None:
 def test_a_plain_install_brings_no_database_driver_and_no_framework() -> None:
     always = [requirement for requirement in requires("holdfast") or [] if "extra ==" not in requirement]
 
-    assert sorted(name.split(">")[0] for name in always) == ["msgspec", "rich", "typer"]
+    assert sorted(name.split(">")[0] for name in always) == ["cronsim", "msgspec", "rich", "typer"]
+
+
+def test_the_bill_of_materials_is_up_to_date() -> None:
+    """`make dist` writes it."""
+    assert (ROOT / "sbom.cdx.json").read_text(encoding="utf-8") == bill()
+
+
+def test_every_dependency_has_a_lower_bound_that_can_be_tested() -> None:
+    pinned = lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert {"msgspec==0.22.*", "psycopg[binary]==3.2.4", "hiredis==3.0.*"} <= set(pinned)
+    assert all("==" in each for each in pinned)

@@ -1,61 +1,15 @@
 """The README's quickstart does what it says, step by step, in an empty folder."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
-import pytest
-
+from tests.project.shell import Shell
 from tests.project.snippets import ROOT, Snippet, snippets
 from tests.servers.postgres import shared_postgres
 
 README = ROOT / "README.md"
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Iterator["Shell"]:
-    shell = Shell(tmp_path)
-    yield shell
-    shell.close()
-
-
-class Shell:
-    """Runs the page's commands one by one, in one folder; what ends with `&` runs until it is killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = {**os.environ, "PATH": path, "PYTHONPATH": str(folder)}
-        self._background: list[subprocess.Popen[bytes]] = []
-
-    def run(self, command: str) -> str:
-        text = command.split("#", 1)[0].strip()
-        if text.endswith("&"):
-            background = subprocess.Popen(
-                text.removesuffix("&").split(), cwd=self._folder, env=self._environment, stderr=subprocess.DEVNULL
-            )
-            self._background.append(background)
-            return ""
-        if text == "kill %1":
-            self.close()
-            return ""
-        done = subprocess.run(
-            ["bash", "-ec", text], cwd=self._folder, env=self._environment, capture_output=True, text=True,
-            timeout=60, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, (command, done.stderr)
-        return done.stdout
-
-    def close(self) -> None:
-        while self._background:
-            background = self._background.pop()
-            background.send_signal(signal.SIGTERM)
-            assert background.wait(20) == 0
 
 
 def test_the_quickstart_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:

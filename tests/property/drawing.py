@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import hypothesis.strategies as st
+from msgspec.structs import replace
 
+from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.clock import SECOND, Micros
-from holdfast.core.lifecycle import DedupScope, NewJob, Settlement
+from holdfast.core.details import FailureHook, JobDetails, write_details, write_hook, write_lanes
+from holdfast.core.error_groups import StoredFailure
+from holdfast.core.lanes import JobLanes, LaneRule, job_lanes
+from holdfast.core.lifecycle import DedupScope, NewJob, Settlement, hook_chain
 from holdfast.core.record import FOR_EVER, Record, Status
-from holdfast.engine.operations import Filter
+from holdfast.engine.operations import Filter, LimitDeclaration
+from holdfast.testing.lanes import limit, order, rate
+from tests.property.hook_ids import PARAMETER
 
 T = TypeVar("T")
 
@@ -18,10 +25,37 @@ TYPES = ("a", "b", "c")
 KEYS = ("k", "l")
 MOMENTS = (0, 1, 5 * SECOND, 10 * SECOND, 60 * SECOND)
 
+RULES = (
+    limit(2, name="gpu"),
+    *(limit(1, name="tenant", key=key) for key in "xy"),
+    rate(1, per=10, burst=2, name="api"),
+    rate(1, per=10, burst=2, weight=2, name="api"),
+    rate(1, per=10, burst=2, weight=0, name="api"),
+    rate(2, per=5, name="slow", key="x"),
+    *(order(name="account", key=key) for key in "xy"),
+    order(name="queue", hold=False),
+    order(name="saga", chain=True),
+)
+"""Few lanes, so that jobs wait for each other."""
+ORDERS = {rule.name for rule in RULES if rule.kind == "order"}
+LANES = tuple(sorted({rule.lane for rule in RULES}))
+DECLARATIONS = (
+    LimitDeclaration("gpu", "limit", 1),
+    LimitDeclaration("gpu", "limit", 3),
+    LimitDeclaration("tenant", "limit", 2),
+    LimitDeclaration("api", "rate", 1, per=10 * SECOND, burst=2),
+    LimitDeclaration("api", "rate", 2, per=10 * SECOND, burst=3),
+    LimitDeclaration("account", "order", 1),
+    LimitDeclaration("other", "limit", 5),
+)
+
 types = st.just(TYPES) | st.lists(st.sampled_from(TYPES), min_size=1, max_size=3, unique=True).map(tuple)
 leases = st.sampled_from((10 * SECOND, 30 * SECOND))
 outputs = st.sampled_from((b"", b"null", b'"done"', b"\x00\xff"))
-errors = st.sampled_from((None, b'["ValueError","no luck",""]'))
+errors = st.sampled_from(
+    (None, b'["ValueError","no luck",""]', '["Fehler","ärger [1]",""]'.encode(), b'["Luck","",""]')
+)
+failures = st.sampled_from((None, StoredFailure("f1", '["E","",""]'), StoredFailure("f2", '["F","",""]')))
 keeps = st.sampled_from((None, 0, 5 * SECOND))
 limits = st.integers(1, 4)
 statuses = st.lists(st.sampled_from(Status), max_size=2, unique=True).map(tuple)
@@ -48,21 +82,58 @@ def filters(chains: Sequence[str], now: Micros) -> st.SearchStrategy[Filter]:
         chain_id=st.none() | st.sampled_from(chains or ("none",)),
         key=st.none() | st.sampled_from(KEYS),
         kept=st.booleans(),
-        since=moments,
-        until=moments,
+        created_since=moments,
+        created_until=moments,
+        failed_since=st.none() | moments,
+        finished_since=st.none() | moments,
+        error=st.sampled_from((None, None, None, "LUCK", "r: No", "other", "Ärger", "[")),
+        worker=st.sampled_from((None, None, None, "one", "two")),
+        chain_types=st.just(()) | types,
+    )
+
+
+@st.composite
+def lanes(draw: st.DrawFn, type: str, priority: int) -> JobLanes | None:
+    """No lanes, or one to three of them, of different names and at most one order."""
+    wanted = draw(st.sampled_from((0, 0, 1, 1, 2, 3)))
+    rules: dict[str, LaneRule] = {}
+    for _ in range(wanted):
+        rule = draw(st.sampled_from(RULES))
+        if rule.kind != "order" or all(other.kind != "order" for other in rules.values()):
+            rules.setdefault(rule.name, rule)
+    return job_lanes(type, priority, tuple(rules.values()), next(iter(rules.values())).lane) if rules else None
+
+
+@st.composite
+def hooks(draw: st.DrawFn) -> FailureHook | None:
+    """No hook, or one that may have lanes and a hook of its own."""
+    if draw(st.integers(0, 2)):
+        return None
+    type, then = draw(st.sampled_from(TYPES)), draw(st.sampled_from((None, FailureHook("a", PARAMETER))))
+    own = draw(lanes(type, 0))
+    return FailureHook(
+        type,
+        PARAMETER,
+        max_attempts=draw(st.sampled_from((None, 1))),
+        keep=draw(keeps),
+        then=None if then is None else write_hook(then),
+        hook_lanes=None if own is None else write_lanes(own),
     )
 
 
 @st.composite
 def jobs(draw: st.DrawFn, id: str, chains: Sequence[str], unknown: str, now: Micros) -> NewJob:
     """The first job of a chain, which may wait for some of these chains."""
-    scopes: st.SearchStrategy[DedupScope] = st.sampled_from(("incomplete", "successful", "any"))
+    scopes: st.SearchStrategy[DedupScope] = st.sampled_from(("incomplete", "successful", "any", "waiting", "waiting"))
+    type, priority = draw(st.sampled_from(TYPES)), draw(st.sampled_from((0, 0, 1, -1)))
+    own, hook = draw(lanes(type, priority)), draw(hooks())
+    details = JobDetails(trace=draw(st.sampled_from((None, "t"))), on_failure=hook, lanes=own)
     return NewJob(
         id=id,
-        type=draw(st.sampled_from(TYPES)),
+        type=type,
         chain_id=id,
-        input=draw(outputs),
-        priority=draw(st.sampled_from((0, 0, 1, -1))),
+        input=draw(outputs) if hook is None else b'{"a": 1}',
+        priority=priority,
         delay=draw(st.sampled_from((0, 0, 0, *MOMENTS, -SECOND))),
         at=draw(st.sampled_from((None, None, None, None, now - 5, now + 5 * SECOND))),
         max_attempts=draw(st.sampled_from((None, None, FOR_EVER, 1, 2))),
@@ -73,25 +144,31 @@ def jobs(draw: st.DrawFn, id: str, chains: Sequence[str], unknown: str, now: Mic
         window=draw(st.sampled_from((None, None, 0, 5 * SECOND))),
         exclude=draw(some(chains, unknown)) if draw(st.booleans()) else (),
         after=draw(blockers(chains, unknown)),
-        on_blocker_failure=draw(st.sampled_from(("wait", "fail"))),
-        trace=draw(st.sampled_from((None, "trace"))),
+        on_blocker_failure=draw(st.sampled_from(("wait", "fail", WHEN_FAILED, WHEN_ENDED))),
+        due_within=draw(st.sampled_from((None, None, *MOMENTS))),
+        details=write_details(details),
+        track=None if own is None else own.track,
     )
 
 
 @st.composite
 def next_jobs(draw: st.DrawFn, job: Record | NewJob, id: str, chains: Sequence[str], unknown: str) -> NewJob:
     """The job that continues a chain."""
+    type, priority = draw(st.sampled_from(TYPES)), draw(st.sampled_from((0, 1)))
+    own, hook = draw(lanes(type, priority)), draw(hooks())
     return NewJob(
         id=id,
-        type=draw(st.sampled_from(TYPES)),
+        type=type,
         chain_id=job.chain_id,
         index=job.index + 1,
-        input=draw(outputs),
-        priority=draw(st.sampled_from((0, 1))),
+        input=draw(outputs) if hook is None else b'{"a": 1}',
+        priority=priority,
+        details=write_details(JobDetails(on_failure=hook, lanes=own)),
+        track=None if own is None else own.track,
         delay=draw(st.sampled_from((0, 0, 0, *MOMENTS))),
         keep=draw(keeps),
         after=draw(blockers(chains, unknown)),
-        on_blocker_failure=draw(st.sampled_from(("wait", "fail"))),
+        on_blocker_failure=draw(st.sampled_from(("wait", "fail", WHEN_FAILED, WHEN_ENDED))),
     )
 
 
@@ -127,19 +204,34 @@ def settlements(
             )
         case "retry":
             delay = draw(st.sampled_from(MOMENTS))
-            return Settlement(claim, Status.PENDING, "failed", error=draw(errors), delay=delay)
+            failure = draw(failures)
+            return Settlement(claim, Status.PENDING, "failed", error=draw(errors), delay=delay, failure=failure)
         case "at":
             moment = draw(st.sampled_from((now - SECOND, now, now + 5 * SECOND)))
             return Settlement(claim, Status.PENDING, "rescheduled", error=draw(errors), at=moment)
         case "release":
-            return Settlement(claim, Status.PENDING, "released")
+            return Settlement(claim, Status.PENDING, "released", begun=draw(st.booleans()))
         case "mismatch":
             status = draw(st.sampled_from((Status.PENDING, Status.PENDING, Status.FAILED)))
             delay = 0 if status is Status.FAILED else draw(st.sampled_from(MOMENTS))
-            return Settlement(claim, status, "mismatched", error=draw(errors), delay=delay)
+            error = draw(errors)
+            failed = replace(job, error=error, attempt=job.attempt - 1)
+            ends = _hook(failed, continuation.id) if status is Status.FAILED else ()
+            expected = tuple(hook.id for hook in ends)
+            return Settlement(claim, status, "mismatched", error=error, delay=delay, starts=ends, expected=expected)
         case _:
             status, outcome = draw(st.sampled_from(((Status.FAILED, "failed"), (Status.CANCELLED, "cancelled"))))
-            return Settlement(claim, status, outcome, error=draw(errors))
+            failure = draw(failures) if status is Status.FAILED else None
+            error = draw(errors)
+            ends = _hook(replace(job, error=error), continuation.id) if status is Status.FAILED else ()
+            expected = tuple(hook.id for hook in ends)
+            return Settlement(claim, status, outcome, error=error, failure=failure, starts=ends, expected=expected)
+
+
+def _hook(failed: Record, id: str) -> tuple[NewJob, ...]:
+    """The chain that this failure starts. The worker chooses its id."""
+    hook = hook_chain(failed)
+    return () if hook is None else (replace(hook, id=id, chain_id=id),)
 
 
 def blockers(chains: Sequence[str], unknown: str) -> st.SearchStrategy[tuple[str, ...]]:

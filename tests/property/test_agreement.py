@@ -17,28 +17,39 @@ from uuid import UUID
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
+from holdfast.core.blocker_rules import WHEN_ENDED, waits_for_end
 from holdfast.core.clock import SECOND
+from holdfast.core.lanes import SEPARATOR
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Claim, Record, Status
 from holdfast.core.waiting_cycles import cycles
 from holdfast.engine import operations
 from holdfast.engine.operations import (
+    AttemptLog,
+    Audit,
     Cancel,
     ClaimJobs,
     Complete,
     Completion,
+    DeclareLimits,
     Delete,
     Examine,
     Filter,
+    GetAudit,
     GetBlockers,
     GetChains,
+    GetCounters,
+    GetDependents,
+    GetErrors,
     GetHistory,
     GetJobs,
     GetStats,
     GetWaiting,
     Guard,
     Keep,
+    LimitDeclaration,
     Listen,
     ListJobs,
     LockChain,
@@ -46,16 +57,18 @@ from holdfast.engine.operations import (
     Pause,
     Preview,
     Prune,
-    ReadEvents,
     Reap,
     Renew,
     ReportProgress,
     Resume,
     RetryJobs,
     RunNow,
+    SetLimit,
     Settle,
     Settled,
+    SkipJobs,
     Start,
+    StoreLogs,
     TypeTerms,
     Unlisten,
 )
@@ -64,12 +77,15 @@ from holdfast.stores.memory import MemoryStore
 from holdfast.stores.memory.verbs import VERBS
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
+from holdfast.stores.sql import counting
 from holdfast.stores.sqlite import SqliteStore
 from tests.property import drawing
+from tests.property.answers import Raised
 from tests.property.pair import Pair, comparable
 from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 
+AUDIT = Audit("operator", "a reason")
 UNKNOWN = str(UUID(int=2**64))
 
 
@@ -83,6 +99,7 @@ class Agreement(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        counting.ADDED_UP_AT = 2  # so that a prune of a few jobs adds up their counters
         self.folder = TemporaryDirectory()
         self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.ids: list[str] = []
@@ -91,6 +108,8 @@ class Agreement(RuleBasedStateMachine):
         self.sent: list[Settlement] = []
         self.written: set[tuple[Claim, Status]] = set()
         self.received = [0, 0]
+        self.laned = False
+        """Whether there was a job with lanes."""
 
     def teardown(self) -> None:
         try:
@@ -129,8 +148,7 @@ class Agreement(RuleBasedStateMachine):
         self._claim(tuple(TypeTerms(type, lease, max_attempts) for type in types), limit, worker)
 
     def _claim(self, terms: tuple[TypeTerms, ...], limit: int, worker: str) -> list[Record]:
-        claimed = self.pair.perform(ClaimJobs(terms, limit, worker, f"token-{len(self.held)}"))
-        assert isinstance(claimed, list)
+        claimed = self.pair.claim(ClaimJobs(terms, limit, worker, f"token-{len(self.held)}"))
         self.held += claimed
         return claimed
 
@@ -181,9 +199,7 @@ class Agreement(RuleBasedStateMachine):
 
     def _send(self, settlements: list[Settlement]) -> None:
         """Write the settlements. Unlike memory, a store may remember the settlement of a job that was removed since."""
-        expected, answered = [
-            store.perform_sync(Settle(tuple(settlements))) for store in (self.pair.model, self.pair.store)
-        ]
+        expected, answered = self.pair.perform_each(Settle(tuple(settlements)))
         for settlement, by_model, by_store in zip(settlements, expected, answered, strict=True):
             remembered = by_model.lost == "not_found" and by_store == Settled() and _outcome(settlement) in self.written
             assert remembered or comparable(by_store) == comparable(by_model)
@@ -231,25 +247,26 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(data=st.data(), reason=drawing.errors, spare=st.booleans())
     def cancel(self, data: st.DataObject, reason: bytes | None, spare: bool) -> None:
-        self.pair.perform(Cancel(data.draw(drawing.some(self._chains(), UNKNOWN)), reason, spare_running=spare))
+        chains = data.draw(drawing.some(self._chains(), UNKNOWN))
+        self.pair.perform(Cancel(chains, reason, spare_running=spare, audit=AUDIT))
 
     @rule(data=st.data())
     def retry(self, data: st.DataObject) -> None:
         jobs = self._listed(Filter(statuses=(Status.FAILED, Status.CANCELLED)))
-        self.pair.perform(RetryJobs(data.draw(drawing.some(jobs or self.ids, UNKNOWN))))
+        self.pair.perform(RetryJobs(data.draw(drawing.some(jobs or self.ids, UNKNOWN)), AUDIT))
 
     @rule(data=st.data())
     def run_now(self, data: st.DataObject) -> None:
         jobs = self._listed(Filter(statuses=(Status.PENDING,)))
-        self.pair.perform(RunNow(data.draw(drawing.some(jobs or self.ids, UNKNOWN))))
+        self.pair.perform(RunNow(data.draw(drawing.some(jobs or self.ids, UNKNOWN)), AUDIT))
 
     @rule(data=st.data(), cascade=st.booleans())
     def delete(self, data: st.DataObject, cascade: bool) -> None:
-        self.pair.perform(Delete(data.draw(drawing.some(self._chains(), UNKNOWN)), cascade))
+        self.pair.perform(Delete(data.draw(drawing.some(self._chains(), UNKNOWN)), cascade, AUDIT))
 
     @rule(types=drawing.types, paused=st.booleans())
     def pause_or_resume(self, types: tuple[str, ...], paused: bool) -> None:
-        self.pair.perform(Pause(types[:1]) if paused else Resume(types))
+        self.pair.perform(Pause(types[:1], AUDIT) if paused else Resume(types, AUDIT))
 
     @rule(limit=drawing.limits)
     def prune(self, limit: int) -> None:
@@ -263,11 +280,49 @@ class Agreement(RuleBasedStateMachine):
     def let_time_pass(self, by: float) -> None:
         self.pair.clock.advance(by)
 
+    # Limits, orders and logs
+
+    @rule(data=st.data(), number=st.sampled_from((None, None, 0, 1, 3)))
+    def set_limit(self, data: st.DataObject, number: int | None) -> None:
+        name, _, key = data.draw(st.sampled_from(drawing.LANES)).partition(SEPARATOR)
+        if name not in self.pair.limits():
+            name = "unknown"
+        if name in drawing.ORDERS and number is not None:
+            number = 0
+        self.pair.perform(SetLimit(name, number, data.draw(st.sampled_from((None, key))), AUDIT))
+
+    @rule(declared=st.sampled_from(drawing.DECLARATIONS))
+    def declare_limit(self, declared: LimitDeclaration) -> None:
+        self.pair.perform(DeclareLimits((declared,)))
+
+    @rule(data=st.data())
+    def skip(self, data: st.DataObject) -> None:
+        jobs = self._listed(Filter(statuses=(Status.FAILED,)))
+        self.pair.perform(SkipJobs(data.draw(drawing.some(jobs or self.ids, UNKNOWN)), AUDIT))
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), text=st.sampled_from((b"one line", b"", b"another")))
+    def store_logs(self, data: st.DataObject, text: bytes) -> None:
+        claims = self._claims(data)
+        self.pair.perform(StoreLogs(tuple(AttemptLog(claim, text) for claim in claims)))
+        for claim in claims:
+            self.pair.perform(GetHistory(claim.job_id))
+
     # Reading
+
+    @rule(data=st.data(), limit=drawing.limits)
+    def dependents(self, data: st.DataObject, limit: int) -> None:
+        for chain_id in data.draw(drawing.some(self._chains(), UNKNOWN)):
+            self.pair.perform(GetDependents(chain_id, limit))
 
     @rule(data=st.data(), limit=drawing.limits)
     def page(self, data: st.DataObject, limit: int) -> None:
         self.pair.page(data.draw(drawing.filters(self._chains(), self.pair.clock())), limit)
+
+    @rule(data=st.data(), limit=st.sampled_from((1, 100)))
+    def read_audit(self, data: st.DataObject, limit: int) -> None:
+        about = data.draw(st.just(()) | drawing.some(self.ids, UNKNOWN))
+        self.pair.perform(GetAudit(limit, about, data.draw(st.none() | st.just(self.pair.clock()))))
 
     @rule(listener=st.sampled_from(("me", "you")), lease=drawing.leases, leaves=st.booleans())
     def listen(self, listener: str, lease: int, leaves: bool) -> None:
@@ -291,19 +346,24 @@ class Agreement(RuleBasedStateMachine):
 
     @invariant()
     def everything_there_is_to_read_is_the_same(self) -> None:
-        self.pair.perform(ListJobs(Filter(), 1000))
+        jobs = self.pair.perform(ListJobs(Filter(), 1000))
+        assert not isinstance(jobs, Raised)
+        self.laned = self.laned or any('"lanes":' in (job.details or "") for job in jobs)
         self.pair.perform(GetChains(tuple(self.ids)))
         self.pair.perform(GetStats())
+        self.pair.perform(GetCounters())
+        self.pair.perform(GetErrors())
+        self.pair.limits()
+        self.pair.lanes(drawing.LANES)
         waiting = self.pair.perform(GetWaiting(1000))
         assert isinstance(waiting, list)
         assert cycles(dict(waiting), 1) == []
         for types in (*((type,) for type in drawing.TYPES), drawing.TYPES):
-            self.pair.perform(NextDue(types))
-        reported, other = [
-            Counter(map(repr, comparable(store.perform_sync(ReadEvents(after, 1000)))))
-            for store, after in zip((self.pair.model, self.pair.store), self.received, strict=True)
-        ]
-        assert other == reported
+            expected, other = self.pair.perform_each(NextDue(types))
+            # With lanes, a store may let claims look earlier than necessary: `test_explain` tests that it is not later.
+            assert other == expected or self.laned
+        reported, other = self.pair.events(self.received)
+        assert Counter(map(repr, comparable(other))) == Counter(map(repr, comparable(reported)))
 
     @invariant()
     def the_jobs_are_consistent(self) -> None:
@@ -322,8 +382,17 @@ class Agreement(RuleBasedStateMachine):
                 open_blockers = [chain for chain in blockers if chain.last.status is not Status.COMPLETED]
                 # A job that was finished and retried may have lost completed blockers to pruning, open ones never.
                 assert len(blockers) <= job.blockers
-                assert len(open_blockers) == job.open_blockers
-                assert bool(open_blockers) == (job.status is Status.BLOCKED)
+                if not waits_for_end(job.on_blocker_failure):
+                    assert len(open_blockers) == job.open_blockers
+                    assert bool(open_blockers) == (job.status is Status.BLOCKED)
+                elif job.status is Status.BLOCKED:
+                    # One blocker at least has not ended, so that the job is looked at again.
+                    ended = [chain.last.status for chain in open_blockers if chain.last.status.finished]
+                    assert len(open_blockers) > len(ended)
+                    assert job.open_blockers > 0
+                    assert not ended or job.on_blocker_failure == WHEN_ENDED
+                else:
+                    assert job.open_blockers == 0
 
     def _id(self) -> str:
         """A new id; ids sort by the order they were made in."""
@@ -336,7 +405,11 @@ class Agreement(RuleBasedStateMachine):
             again = bool(self.ids) and data.draw(st.integers(0, 9)) == 0
             id = data.draw(st.sampled_from(self.ids)) if again else self._id()
             chains = [*self._chains(), *(job.id for job in jobs)]
-            jobs.append(data.draw(drawing.jobs(id, chains, UNKNOWN, self.pair.clock())))
+            job = data.draw(drawing.jobs(id, chains, UNKNOWN, self.pair.clock()))
+            if again and job.dedup == "waiting":
+                # The stores differ if the id is that of a continuation: Redis returns its chain, the others change it.
+                job = replace(job, dedup="incomplete")
+            jobs.append(job)
         return tuple(jobs)
 
     def _chains(self) -> list[str]:
@@ -381,7 +454,7 @@ class Redis(Agreement):
         return RedisStore(shared_redis().address())
 
 
-def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
+def as_case(machine: type[Agreement], *, share: float) -> type[TestCase]:
     asked = os.environ.get("HOLDFAST_PROPERTY_EXAMPLES")
     examples = int(asked or 30)
     case: type[TestCase] = machine.TestCase
@@ -396,10 +469,10 @@ def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
     return case
 
 
-TestMemory = _case(Memory, share=0.2)
-TestSqlite = _case(Sqlite, share=1)
-TestPostgres = _case(Postgres, share=0.3)
-TestRedis = _case(Redis, share=1)
+TestMemory = as_case(Memory, share=0.1)
+TestSqlite = as_case(Sqlite, share=0.4)
+TestPostgres = as_case(Postgres, share=0.15)
+TestRedis = as_case(Redis, share=0.4)
 
 
 def test_every_verb_takes_part() -> None:

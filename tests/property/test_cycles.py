@@ -44,7 +44,8 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import completed, continued, new_job, next_job
-from tests.property.pair import Pair, Raised
+from tests.property.answers import Raised
+from tests.property.pair import Pair
 from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 

@@ -39,6 +39,26 @@ async def test_a_job_whose_blockers_are_completed_runs_at_once(harness: Harness)
         assert await soon(queue.enqueue_and_wait("b", 2, after=["a"])) == 2
 
 
+async def test_a_job_waits_for_a_failure_or_an_end(harness: Harness) -> None:
+    handler = Handler()
+    async with harness.queue() as producer:
+        await producer.enqueue("a", 1, delay=60)
+        assert await producer.enqueue("b", 2, after=["a"], when="failed") == Queued()
+        assert await producer.enqueue("c", 3, after=["a"], when="ended") == Queued()
+        with pytest.raises(ValueError, match="give them"):
+            await producer.enqueue("d", 4, when="ended")
+        with pytest.raises(ValueError, match="give them"):
+            await producer.enqueue("d", 4, when="ended", after=[])
+        queue = harness.queue(handler)
+        recorder = Recorder(queue)
+        async with queue:
+            assert await producer.cancel("a") == "cancelled"
+            await recorder.receive("completed", "b")
+            await recorder.receive("completed", "c")
+
+    assert sorted(handler.ids) == ["b", "c"]
+
+
 async def test_the_newest_job_of_an_id_is_the_blocker(harness: Harness) -> None:
     async with harness.queue() as queue:
         await queue.enqueue("a", 1, delay=60)

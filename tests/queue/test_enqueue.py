@@ -106,6 +106,25 @@ async def test_of_64_callers_with_one_id_one_makes_a_job(harness: Harness, make_
     await other.close()
 
 
+async def test_replace_and_debounce_change_the_payload_of_a_job_that_has_not_begun(harness: Harness) -> None:
+    handler = Handler()
+    queue = harness.queue(handler)
+    recorder = Recorder(queue)
+    async with harness.queue() as producer:
+        assert await producer.enqueue("a", 1, delay=60) == Queued()
+        assert await producer.enqueue("a", 2, replace=True) == Duplicate("queued")
+        with pytest.raises(ValueError, match="give debounce too"):
+            await producer.enqueue("a", 3, debounce_max=5)
+        async with queue:
+            await recorder.receive("completed", "a")
+            # The id of a completed job is free for a job that replaces, since nothing waits under it.
+            assert await producer.enqueue("a", 4) == Completed(2)
+            assert await producer.enqueue("a", 5, debounce=5) == Queued()
+            assert await producer.enqueue("a", 6, debounce=5, debounce_max=60) == Duplicate("queued")
+
+    assert [job.payload for job in handler.jobs] == [2]
+
+
 @pytest.mark.parametrize("id", ODD_IDS)
 async def test_an_id_may_contain_anything(harness: Harness, id: str) -> None:
     handler = Handler()
@@ -261,6 +280,6 @@ async def test_an_option_that_there_is_none_of_is_refused_with_those_there_are(h
     options: Any = {"retries": 3}
     async with harness.queue() as queue:
         with pytest.raises(
-            TypeError, match="enqueue takes no 'retries'; it takes after, dedup_ttl, delay, max_attempts"
+            TypeError, match="enqueue takes no 'retries'; it takes after, debounce, debounce_max, dedup_ttl, delay, max_attempts"
         ):
             await queue.enqueue("a", 1, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.engine.operations import GetAudit
 from holdfast.queue import QueueCounts
 from tests.queue.harness import Handler, Harness, Recorder, fail, soon
 
@@ -90,6 +91,19 @@ async def test_a_list_is_read_page_by_page(harness: Harness) -> None:
 
     assert [job.id for page in (first, second, third) for job in page.items] == ["4", "3", "2", "1", "0"]
     assert third.next_cursor is None
+
+
+async def test_the_audit_shows_who_paused_a_queue(harness: Harness) -> None:
+    async with harness.queue() as queue:
+        await queue.pause(reason="migration")
+        await queue.pause()
+        await queue.resume()
+
+    entries = await harness.store.perform(GetAudit(9))
+    assert [(entry.action, entry.target, entry.reason) for entry in entries] == [
+        ("resume", "queue:emails", None),
+        ("pause", "queue:emails", "migration"),
+    ]
 
 
 async def test_a_paused_queue_runs_nothing_until_it_is_resumed(harness: Harness) -> None:

@@ -46,6 +46,30 @@ async def test_letting_a_process_go_cuts_no_attempt_short(harness: Harness) -> N
     assert all(job is not None and job.attempt == 1 for job in jobs)
 
 
+async def test_a_process_that_an_operator_drains_finishes_its_job_and_is_replaced(each_harness: Harness) -> None:
+    begun, gate = each_harness.gate("first")
+    group = replace(QUICK, concurrency=1, default_count=1, lease=30)
+    async with each_harness.supervised(group) as (_, recorder):
+        chain = await each_harness.client.start(hold.bind(str(begun), str(gate)))
+        pid = int(await read(begun))
+        (drained,) = [worker for worker in await each_harness.client.workers() if worker.pid == pid]
+
+        await each_harness.client.drain_worker(drained)
+
+        await recorder.receive("process_ready", times=2)
+        replaced = await each_harness.client.run(where.bind(), timeout=PATIENCE)
+        await write(gate)
+        assert await each_harness.client.wait(chain, timeout=PATIENCE) == pid
+        ended = await recorder.receive("process_ended")
+
+    assert replaced != pid
+    assert ended.worker == drained.id
+    assert not recorder.find("process_died")
+    job = await each_harness.client.get_job(chain.id)
+    assert job is not None
+    assert job.attempt == 1
+
+
 @pytest.mark.usefixtures("quick_recovery")
 async def test_a_killed_process_is_replaced_and_its_job_runs_again(harness: Harness) -> None:
     begun, gate = harness.gate("first")

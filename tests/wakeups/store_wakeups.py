@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast import Hints, Store
+from holdfast.engine.generators import drive
 from holdfast.engine.wakeups import Listener
-from holdfast.stores.sql.plan import run
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.connection.execute import executor
 
@@ -45,5 +45,5 @@ class StoreWakeups:
     def _write(store: SqliteStore, hints: Hints) -> None:
         """Write the hints into the hint table. Other processes read them there."""
         tx = store.begin_sync()
-        run(store.write_hints(hints), executor(tx.native))
+        drive(store.write_hints(hints), executor(tx.native))
         tx.commit()

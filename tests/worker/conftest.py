@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +11,7 @@ from holdfast.engine.wakeups import ANYTHING, NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
-from tests.servers.postgres import fresh_address, shared_postgres
+from tests.servers.postgres import emptied_address
 from tests.worker.harness import WorkerHarness
 
 
@@ -28,23 +28,6 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(scope="session")
-def empty_postgres() -> Iterator[Callable[[], str]]:
-    """Empties one store for all tests and returns its address: creating the tables takes longer than most tests."""
-    address = fresh_address(notify="off")
-    schema = PostgresStore(address).schema
-    with shared_postgres().connect() as connection:
-        tables = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
-        # For small tables, delete is faster than truncate.
-        deletions = [f'delete from "{schema}"."{name}"' for (name,) in tables if name != "migration"]
-
-        def empty_postgres() -> str:
-            connection.execute("; ".join(deletions).encode())
-            return address
-
-        yield empty_postgres
-
-
 @pytest.fixture(params=["woken", "polling", "postgres"])
 def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]:
     if request.param == "woken":
@@ -55,7 +38,7 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
     elif request.param == "polling":
         yield MemoryStore(clock=clock, wakeups=NoWakeups())
     else:
-        silent = PostgresStore(request.getfixturevalue("empty_postgres")(), clock=clock, wakeups=NoWakeups())
+        silent = PostgresStore(emptied_address(notify="off"), clock=clock, wakeups=NoWakeups())
         yield silent
         silent.close_sync()
 

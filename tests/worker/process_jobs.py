@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast import Bound, Cancel, Fail, Jobs, Reschedule, Retry
+from holdfast import Bound, Cancel, Fail, Jobs, Reschedule, Retry, Suspended, SyncAttempt
 from holdfast.worker.process_child import Aborted
 
 jobs = Jobs()
@@ -206,3 +206,41 @@ def send_signal_to_itself(number: int) -> str:
 @jobs.job(executor="process", retry=ONCE)
 def sleep() -> None:
     time.sleep(60)
+
+
+@jobs.job(executor="process", retry=TWICE)
+def fulfil(attempt: SyncAttempt, order: int) -> tuple[int, str, list[str]]:
+    pid = attempt.step("pid", os.getpid, returns=int)
+    attempt.progress(0.5)
+    if attempt.job.attempt == 1:
+        raise ValueError("no luck")
+    assert attempt.job.input == {"order": order}
+    for _ in attempt.cursor("rows", range(3)):
+        pass
+    attempt.sleep("short", 0)
+    label = attempt.receive("label", str)
+    texts: list[str] = []
+    for call in (attempt.prepare, attempt.complete):
+        try:
+            call()
+        except RuntimeError as error:
+            texts.append(str(error))
+    return pid, label, texts
+
+
+@jobs.job(executor="process", retry=ONCE)
+def swallow(attempt: SyncAttempt) -> str:
+    try:
+        attempt.sleep("nap", 60)
+    except Suspended:
+        return "swallowed"
+    return "done"
+
+
+@jobs.job(executor="process", retry=ONCE)
+def late_step(attempt: SyncAttempt) -> None:
+    attempt.step("begun", os.getpid, returns=int)
+    try:
+        time.sleep(60)
+    finally:
+        attempt.step("late", os.getpid, returns=int)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.clock import ManualClock
-from tests.servers.postgres import shared_postgres
+from tests.servers.postgres import emptied_address, shared_postgres
 from tests.worker.harness import TIMEOUT, WorkerHarness
 
 LONG = 60.0
@@ -27,8 +27,8 @@ LONG = 60.0
 
 
 @pytest.fixture
-def held(empty_postgres: Callable[[], str], clock: ManualClock) -> Iterator[Store]:
-    store = PostgresStore(empty_postgres(), clock=clock, wakeups=NoWakeups())
+def held(clock: ManualClock) -> Iterator[Store]:
+    store = PostgresStore(emptied_address(notify="off"), clock=clock, wakeups=NoWakeups())
     yield store
     store.close_sync()
 

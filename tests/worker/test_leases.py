@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 
 from holdfast import Attempt, Jobs, Queue, Retry, Store, SyncAttempt
 from holdfast.engine.operations import Renew
+from holdfast.registry.options import TypeKeywords
 from holdfast.supervisor import Group
 from holdfast.testing.clock import ManualClock
 from holdfast.worker import attempt_events, claimer, lease_guard, reaper, renewer, runner
@@ -50,7 +51,9 @@ async def test_a_lease_is_renewed_while_the_handler_works(harness: WorkerHarness
 @pytest.mark.parametrize("by", ["worker", "type", "type without a lease"])
 async def test_a_lease_is_renewed_after_the_interval(harness: WorkerHarness, by: str) -> None:
     beside: dict[str, Any] = {"lease": 3600, "renew_interval": 0.05}
-    of_type: dict[str, Any] = {"type": beside, "type without a lease": {"renew_interval": 0.05}}.get(by, {})
+    of_type: TypeKeywords = {}
+    if by != "worker":
+        of_type = {"renew_interval": 0.05} if by == "type without a lease" else {"lease": 3600, "renew_interval": 0.05}
     of_worker = beside if by == "worker" else {"lease": 3600}
 
     @harness.jobs.job(**of_type)
@@ -77,7 +80,7 @@ def test_an_attempt_is_aborted_after_a_renewal_was_due_and_before_its_lease_expi
 def test_the_worker_s_interval_belongs_to_the_worker_s_lease() -> None:
     terms = WorkerDefaults(Retry(), 60, 25, None)
 
-    def renewed_after(**options: Any) -> float:
+    def renewed_after(**options: Unpack[TypeKeywords]) -> float:
         @Jobs().job(**options)
         async def any_type() -> None: ...
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, Store, SyncAttempt, SyncClient
+from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Failure, Reschedule, Store, SyncAttempt, SyncClient
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import GetJobs
 from tests.worker.harness import LEASE, Recorder, WorkerHarness, in_time
@@ -63,6 +63,23 @@ async def test_an_event_has_the_fields_of_its_job(harness: WorkerHarness) -> Non
     assert failed.duration is not None
     assert 0 <= failed.duration < 10
     assert harness.recorder.find("claimed")[0].waited == 3
+
+
+async def test_the_chain_of_a_failure_hook_has_an_event(harness: WorkerHarness) -> None:
+    @harness.jobs.job
+    async def refund(failure: Failure) -> None: ...
+
+    @harness.jobs.job(on_failure=refund)
+    async def fail() -> None:
+        raise Fail("on purpose")
+
+    chain = await harness.start(fail.bind())
+    async with harness.worker():
+        await harness.ended(chain)
+        await harness.recorder.receive("completed")
+
+    (hook,) = [str(event.chain_id) for event in harness.recorder.find("created") if event.type == "refund"]
+    assert harness.recorder.kinds(hook) == ["created", "claimed", "started", "completed"]
 
 
 async def test_events_are_emitted_after_the_commit(harness: WorkerHarness) -> None:

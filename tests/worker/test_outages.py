@@ -8,8 +8,9 @@ from collections import Counter
 import pytest
 
 from holdfast import Attempt, Bound, Retry, Store, StoreUnavailable, SyncAttempt
-from holdfast.core.lifecycle import Outcome, Settlement, settle
+from holdfast.core.lifecycle import Outcome, Settlement
 from holdfast.core.record import Record
+from holdfast.core.settle import settle
 from holdfast.engine.operations import Settle
 from holdfast.errors import Conflict
 from holdfast.testing.clock import ManualClock

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, SyncAttempt, Worker
+from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, Worker
+from holdfast.engine.operations import GetSteps
 from holdfast.registry.jobs import AnyJobType
 from holdfast.stores.memory import MemoryStore
 from holdfast.worker.process_child import HandlerAborted, Request, Returned
@@ -314,13 +315,40 @@ async def test_a_type_that_a_child_could_not_import_is_refused_when_the_worker_i
         Worker(Client(MemoryStore(), jobs))
 
 
-def test_a_process_handler_that_takes_an_attempt_is_refused_where_it_is_declared() -> None:
-    jobs = Jobs()
+async def test_a_handler_in_a_child_has_steps_and_no_transactions(client: Client) -> None:
+    async with working(client, poll_interval=0.05) as recorder:
+        chain = await client.start(process_jobs.fulfil.bind(7))
+        await recorder.receive("suspended")
 
-    with pytest.raises(TypeError, match="without an attempt"):
+        assert await client.send(chain, "label", "A-17")
 
-        @jobs.job(executor="process")
-        def handler(attempt: SyncAttempt) -> None: ...  # pyright: ignore[reportUnusedFunction]
+        pid, label, texts = await client.wait(chain, timeout=30)
+    assert (pid != os.getpid(), label) == (True, "A-17")
+    assert ["no transactions" in text for text in texts] == [True, True]
+    assert recorder.kinds(chain.id).count("retrying") == 1
+    steps = await client.steps(chain)
+    assert [(step.name, step.attempt) for step in steps] == [("pid", 1), ("rows", 2), ("short", 2), ("label", 2)]
+    job = await client.get_job(chain.id)
+    assert job is not None
+    assert job.progress == 0.5
+
+
+async def test_a_handler_in_a_child_that_catches_suspended_fails(client: Client) -> None:
+    async with working(client):
+        with pytest.raises(ChainFailed, match="Suspended"):
+            await client.run(process_jobs.swallow.bind(), timeout=30)
+
+
+async def test_a_step_in_a_child_is_fenced(client: Client) -> None:
+    async with working(client) as recorder:
+        chain = await client.start(process_jobs.late_step.bind())
+        await recorder.receive("started")
+        await recorder.until(lambda: client.store.perform_sync(GetSteps((chain.id,)))[0])
+
+        await client.cancel(chain)
+
+        await recorder.receive("lost")
+    assert [step.name for step in await client.steps(chain)] == ["begun"]
 
 
 async def test_an_input_that_only_the_child_cannot_read_is_a_mismatch(client: Client, tmp_path: Path) -> None:

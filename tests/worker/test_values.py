@@ -90,7 +90,8 @@ async def test_a_continuation_takes_no_key_and_no_id(harness: WorkerHarness, opt
 
     @harness.jobs.job
     async def greedy() -> Bound[int]:
-        return double.bind(1).options(**{option: other.id})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        named: Any = {option: other.id}
+        return double.bind(1).options(**named)
 
     @harness.jobs.job
     async def double(number: int) -> int:

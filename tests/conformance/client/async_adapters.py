@@ -6,7 +6,7 @@ Every case is written once and runs with Client and async handlers, and with Syn
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from enum import Enum
@@ -145,6 +145,21 @@ class AttemptAdapter:
         else:
             self.attempt.progress(fraction, note)
 
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Call a method of the attempt that an async handler awaits, such as `step`."""
+        answer = getattr(self.attempt, method)(*args, **options)
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+    async def rows(self, *args: Any, **options: Any) -> AsyncGenerator[Any]:
+        """The items of a cursor."""
+        cursor = self.attempt.cursor(*args, **options)
+        if isinstance(cursor, AsyncIterator):
+            async for row in cursor:
+                yield row
+        else:
+            for row in cursor:
+                yield row
+
 
 class DoneAdapter:
     def __init__(self, done: Any) -> None:
@@ -166,13 +181,13 @@ def declare(jobs: Jobs, mode: Mode, body: Body, *, name: str | None = None, **op
     name = body.__name__ if name is None else name
     if mode is Mode.ASYNC:
 
-        @jobs.job(name=name, **options)
+        @jobs.job(name=name, **options)  # type: ignore[untyped-decorator]
         async def handler(attempt: Attempt, number: int = 0) -> Any:
             return await body(AttemptAdapter(attempt), number)
 
     else:
 
-        @jobs.job(name=name, **options)
+        @jobs.job(name=name, **options)  # type: ignore[untyped-decorator]
         def plain_handler(attempt: SyncAttempt, number: int = 0) -> Any:
             return drive(body(AttemptAdapter(attempt), number))
 

@@ -20,13 +20,13 @@ TIMEOUT = 60.0
 class ClientHarness:
     """A client on a store of its own."""
 
-    def __init__(self, store: Store, mode: Mode) -> None:
+    def __init__(self, store: Store, mode: Mode, jobs: Jobs | None = None) -> None:
         self.store = store
         self.mode = mode
         self.clock = ManualClock()
         store.clock = self.clock
         self.clock.subscribe(lambda: store.wakeups.send(ANYTHING))
-        self.jobs = Jobs()
+        self.jobs = Jobs() if jobs is None else jobs
         self.threads = TaskThreads()
         self.reported: list[Event] = []
         self.workers_client = Client(store, self.jobs)

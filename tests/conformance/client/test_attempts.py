@@ -91,6 +91,25 @@ async def test_complete_with_a_continuation_and_side_chains(harness: ClientHarne
     assert await harness.client.wait(job.chain_id, timeout=1) == 7
 
 
+async def test_a_side_chain_may_replace_one_that_has_not_begun(harness: ClientHarness) -> None:
+    async def charge(attempt: AttemptAdapter, number: int) -> int:
+        async with attempt.complete() as done:
+            again = await done.start(other.bind(2), key="side", debounce=5, debounce_max=60)
+            assert (again.id, again.deduplicated, again.job.input) == (side.id, True, {"number": 2})
+            last = await done.start(other.bind(3), key="side", replace=True, delay=30)
+            assert (last.id, last.job.input) == (side.id, {"number": 3})
+            done.output(number)
+        return number
+
+    other = harness.jobs.job(value)
+    side = await harness.client.start(other.bind(1), key="side", delay=1000)
+    job = await _end(harness, charge)
+
+    assert job.status == "completed"
+    current = await harness.now(side)
+    assert (current.input, (current.scheduled_at - harness.time).total_seconds()) == ({"number": 3}, 30)
+
+
 @pytest.mark.parametrize("mode", [None, "staged", "atomic"])
 async def test_an_error_after_complete_rolls_it_back(harness: ClientHarness, mode: str | None) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:

@@ -265,7 +265,8 @@ async def test_a_dependent_may_fail_with_its_blocker_transitively(harness: Clien
     async def deletable(attempt: AttemptAdapter, number: int) -> Any:
         raise Fail
 
-    double = harness.jobs.job(**declared)(value)
+    register: Any = harness.jobs.job
+    double: Any = register(**declared)(value)
     blocker = await harness.client.start(harness.job(deletable).bind())
     dependent = await harness.client.start(double.bind(1), after=[blocker], **options)
     further = await harness.client.start(double.bind(2), after=[dependent], **options)

@@ -309,3 +309,51 @@ async def test_cancel_against_complete_has_one_winner(harness: ClientHarness) ->
         status = (await harness.now(chain)).status
         assert answers[1] == status
         assert (answers[0] == "completed") is (status == "completed")
+
+
+async def test_cancel_by_key_cancels_every_unfinished_chain_with_the_key(harness: ClientHarness) -> None:
+    @harness.jobs.job
+    async def first() -> Bound[int]:
+        return second.bind(1).options(delay=100)
+
+    second, other = harness.jobs.job(name="second")(value), harness.jobs.job(name="other")(value)
+    done = await harness.client.start(second.bind(1), key="k")
+    continued = await harness.client.start(first.bind(), key="k")
+    await harness.drain()
+    scheduled = await harness.client.start(second.bind(1), key="k", delay=100)
+    blocked = await harness.client.start(other.bind(1), key="k", after=[scheduled])
+    kept = await harness.client.start(other.bind(1), key="l")
+
+    cancelled = await harness.client.cancel(key="k", reason="not needed")
+
+    assert [chain.id for chain in cancelled] == [blocked.id, scheduled.id, continued.id]
+    assert {(chain.status, str(chain.error)) for chain in cancelled} == {("cancelled", "Cancelled: not needed")}
+    assert [(await harness.now(chain)).status for chain in (done, kept)] == ["completed", "pending"]
+    assert [event.kind for event in harness.reported].count("cancelled") == 3
+    assert await harness.client.cancel(key="k") == []
+
+
+async def test_cancel_by_key_takes_the_type_to_which_the_key_belongs(harness: ClientHarness) -> None:
+    @harness.jobs.job
+    async def first() -> Bound[int]:
+        return second.bind(1).options(delay=100)
+
+    second = harness.jobs.job(name="second")(value)
+    continued = await harness.client.start(first.bind(), key="k")
+    await harness.drain()
+    other = await harness.client.start(second.bind(1), key="k", delay=100)
+
+    assert [chain.id for chain in await harness.client.cancel(key="k", type=second)] == [other.id]
+    assert await harness.client.cancel(key="k", type="unknown") == []
+    assert [chain.id for chain in await harness.client.cancel(key="k", type=["first", "second"])] == [continued.id]
+
+
+async def test_cancel_takes_a_chain_or_a_key(harness: ClientHarness) -> None:
+    chain = await harness.client.start(harness.jobs.job(value).bind(1), key="k")
+
+    for options in ({}, {"chain": chain, "key": "k"}, {"chain": chain, "type": "value"}, {"type": "value"}):
+        with pytest.raises(TypeError, match="key"):
+            await harness.client.cancel(**options)
+    with pytest.raises(ValueError, match="between 1 and"):
+        await harness.client.cancel(key="")
+    assert (await harness.now(chain)).status == "pending"

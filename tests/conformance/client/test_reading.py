@@ -130,14 +130,20 @@ async def test_listings_filter(harness: ClientHarness) -> None:
     assert await ids(type=[double, "other"]) == [gone.id, later.id, due.id, done.id]
     assert await ids(key="a") == [due.id, done.id]
     assert await ids(key="a", type=double) == [done.id]
-    assert await ids(since=middle) == [gone.id, later.id, due.id]
-    assert await ids(until=middle) == [done.id]
-    assert await ids(since=middle, until=middle + timedelta(seconds=1)) == [due.id]
+    assert await ids(created_since=middle) == [gone.id, later.id, due.id]
+    assert await ids(created_until=middle) == [done.id]
+    assert await ids(created_since=middle, created_until=middle + timedelta(seconds=1)) == [due.id]
+    assert await ids(finished_since=middle) == [gone.id]
+    assert await ids(failed_since=middle) == []
+    assert await ids(error="CANCELLED BY") == [gone.id]
+    assert await ids(worker="another") == []
     harness.clock.advance(100)
     assert await ids(status="scheduled") == []
 
 
-async def test_a_chains_status_filters_by_its_last_job_and_its_type_by_the_first(harness: ClientHarness) -> None:
+async def test_a_chain_has_the_status_and_type_of_its_last_job(
+    harness: ClientHarness,
+) -> None:
     @harness.jobs.job
     async def first() -> Bound[int]:
         return second.bind(5).options(delay=100)
@@ -146,11 +152,12 @@ async def test_a_chains_status_filters_by_its_last_job_and_its_type_by_the_first
     chain = await harness.client.start(first.bind(), key="k")
     await harness.drain()
 
-    assert [each.id for each in (await harness.client.list_chains(status="scheduled", type="first")).items] == [
-        chain.id
-    ]
-    assert (await harness.client.list_chains(status="completed")).items == []
-    assert (await harness.client.list_chains(type="second")).items == []
+    async def ids(**filters: Any) -> list[str]:
+        return [each.id for each in (await harness.client.list_chains(**filters)).items]
+
+    assert await ids(status="scheduled", chain_type="first") == await ids(chain_type=first) == [chain.id]
+    assert await ids(status="scheduled", type="second") == await ids(type=second) == [chain.id]
+    assert await ids(status="completed") == await ids(type="first") == await ids(chain_type="second") == []
     jobs = (await harness.client.list_jobs(chain=chain)).items
     assert [(job.type, job.status) for job in jobs] == [("second", "pending"), ("first", "completed")]
     assert [job.type for job in (await harness.client.list_jobs(chain=jobs[0], status="scheduled")).items] == ["second"]

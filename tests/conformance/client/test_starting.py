@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from holdfast import (
+    Chain,
     ChainFailed,
     ChainNotFound,
     DependencyCycle,
@@ -19,6 +20,7 @@ from holdfast import (
     Status,
     WrongArguments,
 )
+from holdfast.registry.options import StartKeywords
 from tests.conformance.client.async_adapters import AttemptAdapter
 from tests.conformance.client.harness import ClientHarness, in_time, value
 
@@ -166,6 +168,71 @@ async def test_many_starters_with_one_key_create_one_chain(harness: ClientHarnes
 
     assert len({chain.id for chain in chains}) == 1
     assert sum(not chain.deduplicated for chain in chains) == 1
+
+
+async def test_replace_changes_the_chain_that_has_not_begun(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
+
+    first = await harness.client.start(resize.bind(1), key="user-7", delay=60, priority=3)
+    again, other = await harness.client.start_many(
+        [resize.bind(2).options(key="user-7", replace=True, priority=5), resize.bind(3).options(key="user-8")]
+    )
+
+    assert (again.id, again.deduplicated, again.job.input, again.job.priority) == (first.id, True, {"number": 2}, 5)
+    assert again.scheduled_at == harness.time
+    assert not other.deduplicated
+    assert [event.job_id for event in harness.reported] == [first.id, other.id]
+    await harness.drain()
+    assert (await harness.client.wait(first)) == 2
+
+
+async def test_debounce_moves_the_chain_until_debounce_max(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
+    begun = harness.time
+    chains: list[Chain[Any]] = []
+    for number in range(4):
+        chains.append(await harness.client.start(resize.bind(number), key="user-7", debounce=5, debounce_max=12))
+        harness.clock.advance(4)
+
+    assert [(chain.scheduled_at - begun).total_seconds() for chain in chains] == [5, 9, 12, 12]
+    chain = chains[-1]
+    assert chain.job.input == {"number": 3}
+    await harness.drain()
+    later = await harness.client.start(resize.bind(9), key="user-7", debounce=5)
+    assert (later.deduplicated, later.id != chain.id) == (False, True)
+
+
+async def test_many_starters_that_replace_create_one_chain_and_one_input_wins(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
+
+    starts = (harness.client.start(resize.bind(n), key="user-7", replace=True) for n in range(64))
+    chains = await in_time(asyncio.gather(*starts))
+
+    assert len({chain.id for chain in chains}) == 1
+    assert sum(not chain.deduplicated for chain in chains) == 1
+    stored = await harness.client.get(chains[0])
+    assert stored is not None
+    assert stored.job.input["number"] in range(64)
+
+
+async def test_replace_and_debounce_are_checked_before_anything_is_written(harness: ClientHarness) -> None:
+    bound = harness.jobs.job(value).bind(1)
+    wrong: list[tuple[StartKeywords, str]] = [
+        ({"replace": True}, "give a key"),
+        ({"debounce": 5}, "give a key"),
+        ({"debounce_max": 5, "key": "k"}, "give debounce too"),
+        ({"replace": True, "debounce_max": 5, "key": "k"}, "give debounce too"),
+        ({"replace": True, "key": "k", "dedup": "any"}, "exclude dedup"),
+        ({"debounce": 5, "key": "k", "delay": 1}, "excludes delay and at"),
+        ({"debounce": 0, "key": "k"}, "debounce must be more than 0"),
+    ]
+    for options, complaint in wrong:
+        with pytest.raises(ValueError, match=complaint):
+            await harness.client.start(bound, **options)
+    with pytest.raises(TypeError, match="replace must be True or False"):
+        await harness.client.start(bound, key="k", replace=cast("Any", 1))
+
+    assert (await harness.client.list_chains()).items == []
 
 
 async def test_an_id_of_the_callers_own_makes_starting_again_safe(harness: ClientHarness) -> None:

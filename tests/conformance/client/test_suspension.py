@@ -12,9 +12,10 @@ import pytest
 
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
-from holdfast.core.lifecycle import Returned, settle
+from holdfast.core.lifecycle import Returned
 from holdfast.core.record import Record
 from holdfast.core.retry import Retry
+from holdfast.core.settle import settle
 from holdfast.engine.operations import ClaimJobs, Reap, Settle, TypeTerms
 from holdfast.worker import lease_guard as lease_guard_module
 from holdfast.worker.abort_signal import AbortReason

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import AlreadyCompleted, ChainNotFound, Status, StillReferenced
+from holdfast import AlreadyCompleted, ChainNotFound, DependencyCycle, Status, StillReferenced
 from holdfast.stores.memory import MemoryStore
 from tests.conformance.client.application import Application, run
 from tests.conformance.client.async_adapters import Mode
@@ -58,6 +58,45 @@ async def test_a_start_rolls_back_with_the_applications_rows(harness: ClientHarn
     assert (await harness.client.list_chains()).items == []
     assert await application.notes() == []
     assert not (await harness.client.start(double.bind(1), key="order")).deduplicated
+
+
+async def test_a_replacement_commits_and_rolls_back_with_the_applications_rows(
+    harness: ClientHarness, application: Application
+) -> None:
+    double = harness.jobs.job(value)
+    first = await harness.client.start(double.bind(1), key="order", delay=60)
+    behind = await harness.client.start(double.bind(9), after=[first], delay=60)
+
+    async def body(tx: Any) -> None:
+        chain = await harness.client.start(double.bind(2), key="order", replace=True, tx=tx)
+        assert (chain.id, chain.deduplicated, chain.job.input) == (first.id, True, {"number": 2})
+
+    await _rolled_back(application, body)
+    assert (await harness.now(first)).input == {"number": 1}
+
+    async with application.transaction() as tx:
+        with pytest.raises(DependencyCycle):
+            await harness.client.start(double.bind(3), key="order", replace=True, after=[behind], tx=tx)
+        chain = await harness.client.start(double.bind(4), key="order", debounce=5, tx=tx)
+        again = await harness.client.start(double.bind(5), key="order", replace=True, tx=tx)
+    assert (chain.id, again.id, again.deduplicated) == (first.id, first.id, True)
+    await harness.drain()
+    assert await harness.client.wait(first, timeout=1) == 5
+
+
+async def test_an_explanation_sees_the_writes_of_its_transaction(
+    harness: ClientHarness, application: Application
+) -> None:
+    double = harness.jobs.job(value)
+
+    async with application.transaction() as tx:
+        blocker = await harness.client.start(double.bind(1), tx=tx)
+        chain = await harness.client.start(double.bind(1), after=[blocker], tx=tx)
+        explanation = await harness.client.explain(chain, tx=tx)
+        assert [reason.kind for reason in explanation.reasons] == ["blocked", "no_worker"]
+        assert blocker.id in explanation.text
+        assert await harness.client.workers(tx=tx) == []
+        assert await harness.client.explain(chain) is None
 
 
 async def test_every_read_sees_the_writes_of_its_transaction(harness: ClientHarness, application: Application) -> None:
@@ -223,3 +262,24 @@ async def test_a_committed_start_wakes_a_sleeping_worker(harness: ClientHarness,
         async with application.transaction() as tx:
             chain = await harness.client.start(double.bind(7), tx=tx)
         assert await harness.client.wait(chain, timeout=20) == 7
+
+
+async def test_a_change_is_audited_with_the_commit_of_its_transaction(
+    harness: ClientHarness, application: Application
+) -> None:
+    double = harness.jobs.job(value)
+    chain = await harness.client.start(double.bind(1), key="k")
+
+    async def body(tx: Any) -> None:
+        (cancelled,) = await harness.client.cancel(key="k", tx=tx)
+        assert (cancelled.id, cancelled.status) == (chain.id, "cancelled")
+        assert [entry.action for entry in await harness.client.audit(tx=tx)] == ["cancel"]
+
+    await _rolled_back(application, body)
+    assert await harness.client.audit() == []
+    assert (await harness.now(chain)).status == "pending"
+
+    async with application.transaction() as tx:
+        await body(tx)
+    assert [entry.action for entry in await harness.client.audit(chain)] == ["cancel"]
+    assert (await harness.now(chain)).status == "cancelled"

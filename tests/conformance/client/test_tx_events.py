@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Client, Event, StoreUnavailable, SyncClient
+from holdfast import Client, Event, Jobs, Plugin, StoreUnavailable, SyncClient
 from holdfast.client import tx_events
 from holdfast.engine.operations import FindMarks, Mark, Operation
 from holdfast.engine.wakeups import Listener
@@ -316,3 +316,28 @@ def _deaf(listener: Listener) -> Callable[[], None]:
 def _client(harness: ClientHarness, **options: Any) -> ClientAdapter:
     kind = Client if harness.mode is Mode.ASYNC else SyncClient
     return ClientAdapter(kind(harness.store, harness.jobs, **options), harness.threads)
+
+
+async def test_observers_and_plugins_of_the_registry_receive_the_events_after_the_commit(
+    harness: ClientHarness, application: Application
+) -> None:
+    class Sending(Plugin):
+        def observe(self, event: Event, /) -> None:
+            received.append(("plugin", event.kind))
+
+        def carrier(self) -> dict[str, str]:
+            return {"sent": "along"}
+
+    received: list[tuple[str, str]] = []
+    included = Jobs(observers=[lambda event: received.append(("observer", event.kind))], plugins=[Sending()])
+    echo = included.job(value)
+    harness.jobs.include(included)
+
+    await undo(application, lambda tx: harness.client.start(echo.bind(1), tx=tx))
+    async with application.transaction() as tx:
+        chain = await harness.client.start(echo.bind(2), tx=tx)
+        assert received == []
+    found = await harness.client.get(chain)
+
+    assert received == [("plugin", "created"), ("observer", "created")]
+    assert found.job.carrier == {"sent": "along"}

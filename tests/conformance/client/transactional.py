@@ -9,14 +9,13 @@ import pytest
 
 from holdfast.testing.conformance import StoreFactory
 from tests.conformance.client.application import Application
-from tests.conformance.client.conftest import emptied_postgres
 from tests.conformance.client.harness import ClientHarness
 from tests.conformance.conftest import STORES
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFactory:
-    return emptied_postgres(tmp_path) if request.param == "postgres" else STORES[request.param](tmp_path)
+    return STORES[request.param](tmp_path)
 
 
 @pytest.fixture

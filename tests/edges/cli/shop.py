@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast import Attempt, Bound, Fail, Jobs, Retry
 
 jobs = Jobs()
@@ -21,6 +23,12 @@ async def twice(a: int) -> int | Bound[int]:
 async def total(attempt: Attempt) -> int:
     result: int = sum(attempt.blockers)
     return result
+
+
+@jobs.job(blockers=(add, twice))
+async def compare(attempt: Attempt[Any, tuple[int, int]]) -> bool:
+    first, second = attempt.blockers
+    return first == second
 
 
 @jobs.job(retry=Retry(initial=0.01, max_attempts=2))
@@ -50,3 +58,17 @@ async def forget() -> None: ...
 @jobs.job
 async def login(user: str, password: str, options: dict[str, str]) -> str:
     return user
+
+
+@jobs.job(retry=Retry(initial=0, max_attempts=1))
+async def ship(attempt: Attempt, order: int) -> str:
+    """Steps: it charges, waits for a label, and fails if the label is empty."""
+    await attempt.step("charge", _charge, order, each=order)
+    label = await attempt.receive("label", str)
+    if not label:
+        raise ValueError("an empty label")
+    return label
+
+
+def _charge(order: int) -> dict[str, Any]:
+    return {"payment": order, "password": "open sesame"}

@@ -20,8 +20,9 @@ def test_a_dry_run_lists_what_would_be_deleted_and_deletes_nothing(holdfast: Com
     alone = holdfast.json("delete", chain_id, "--dry-run")
     cascade = holdfast.json("delete", chain_id, "--cascade", "--dry-run")
 
-    assert alone == {"would_delete": [chain_id], "deleted": []}
-    assert sorted(cascade["would_delete"]) == sorted([blocker, chain_id])
+    item = {"id": chain_id, "type": "total", "status": "blocked", "error": None}
+    assert alone == {"dry_run": True, "matched": 1, "items": [item]}
+    assert sorted(item["id"] for item in cascade["items"]) == sorted([blocker, chain_id])
     assert len(client.list_chains().items) == 2
 
 
@@ -49,7 +50,13 @@ def test_a_filter_deletes_all_it_finds(holdfast: CommandLine, client: SyncClient
     kept = holdfast.start("add", a=1)
     holdfast("cancel", cancelled)
 
-    assert holdfast.json("delete", "--status", "cancelled", "--yes") == {"deleted": [cancelled]}
+    assert holdfast.json("delete", "--status", "cancelled", "--yes") == {
+        "matched": 1,
+        "done": 1,
+        "skipped": 0,
+        "items": [{"id": cancelled, "done": True}],
+        "deleted": [cancelled],
+    }
     assert [chain.id for chain in client.list_chains().items] == [kept]
 
 

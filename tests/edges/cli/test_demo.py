@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from rich.console import Console
 
@@ -35,11 +36,14 @@ def test_the_demo_shows_a_killed_worker_s_jobs_recovered(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_that_is_stopped_leaves_no_process_and_no_folder(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "holdfast.cli", "demo"]
+    command = [sys.executable, "-m", "holdfast.cli", "demo", *(["--dashboard"] if number == signal.SIGTERM else [])]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "HOLDFAST_WAKEUPS": "redis://localhost:1"}
 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as demo:
         assert demo.stdout is not None
+        if number == signal.SIGTERM:
+            url = next(line for line in demo.stdout if "dashboard on " in line).split()[-1]
+            assert "read-only" in httpx.get(url).text
         assert any("two worker processes" in line for line in demo.stdout)
         (folder,) = tmp_path.iterdir()
         demo.send_signal(number)

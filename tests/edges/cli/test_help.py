@@ -15,8 +15,10 @@ from holdfast.cli.exit_codes import MEANINGS
 
 COMMANDS: list[str] = sorted(cast("Any", get_command(app)).commands)
 WANTED = {
-    "cancel", "delete", "demo", "doctor", "list", "migrate", "pause", "prune", "report", "resume", "retry", "run-now",
-    "show", "start", "status", "wait", "worker",
+    "cancel", "delete", "demo", "doctor", "explain", "list", "migrate", "pause", "prune", "report", "resume", "retry",
+    "run-now", "show", "start", "status", "wait", "worker", "workers",
+    "schedules", "schedule", "unschedule", "fire", "backfill",
+    "pause-schedule", "resume-schedule", "send",
 }  # fmt: skip
 
 

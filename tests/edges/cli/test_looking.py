@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from holdfast import SyncClient
+from holdfast.engine.operations import ClaimJobs, ReportProgress, TypeTerms
 from tests.edges.cli.conftest import APP, CommandLine, working
 from tests.edges.cli.shop import add, approve
 
@@ -27,7 +28,10 @@ def test_status_counts_every_job_once(holdfast: CommandLine) -> None:
     by_type = {row["type"]: row for row in document["types"]}
     assert (by_type["add"]["due"], by_type["add"]["scheduled"], by_type["add"]["cancelled"]) == (1, 1, 1)
     assert (by_type["total"]["blocked"], by_type["total"]["paused"]) == (1, True)
-    assert (document["due"], document["health"]) == (1, "ok")
+    assert (document["due"], document["health"]) == (1, "warning")
+    assert [finding["detail"] for finding in document["findings"]] == [
+        "1 job of `add` is due and no live worker runs that type"
+    ]
 
 
 def test_status_shows_it_in_one_screen(holdfast: CommandLine) -> None:
@@ -111,16 +115,18 @@ def test_a_list_shows_what_the_filters_let_through(holdfast: CommandLine) -> Non
     assert listed("--status", "scheduled") == [later]
     assert listed("--status", "cancelled") == [other]
     assert listed("--status", "cancelled", "--status", "pending", "--type", "add") == [later, keyed, plain]
-    assert listed("--since", "1h", "--type", "total") == [other]
-    assert listed("--since", "2100-01-01") == []
+    assert listed("--created-since", "1h", "--type", "total") == [other]
+    assert listed("--created-since", "2100-01-01") == []
+    assert listed("--created-until", "1h") == []
+    assert listed("--created-until", "2100-01-01", "--type", "total") == [other]
     assert "nothing found" in holdfast("list", "--type", "nope").out
 
 
 def test_a_filter_that_means_nothing_is_a_mistake(holdfast: CommandLine) -> None:
     assert "is no status" in holdfast("list", "--status", "done", exit=2).err
     assert "is no cursor" in holdfast("list", "--cursor", "x", exit=2).err
-    assert "no time; write 2026-01-31T12:00:00Z" in holdfast("list", "--since", "7x", exit=2).err
-    assert "or 2h for two hours ago" in holdfast("list", "--since", "7x", exit=2).err
+    assert "no time; write 2026-01-31T12:00:00Z" in holdfast("list", "--created-since", "7x", exit=2).err
+    assert "or 2h for two hours ago" in holdfast("list", "--created-since", "7x", exit=2).err
 
 
 @pytest.mark.usefixtures("worker")
@@ -174,6 +180,24 @@ def test_show_prints_a_job_in_the_middle_of_a_chain(holdfast: CommandLine, clien
 
     assert (job["kind"], job["id"], job["chain_id"], job["index"]) == ("job", last.id, chain_id, 1)
     assert chain_id in holdfast("show", last.id).out
+
+
+def test_show_includes_progress_pause_blockers_and_the_explanation(holdfast: CommandLine, client: SyncClient) -> None:
+    paused, blocked = holdfast.start("add", a=1), holdfast.start("rest")
+    waiting = holdfast.start("total", "--after", blocked)
+    holdfast("pause", "add")
+    (running,) = client.store.perform_sync(ClaimJobs((TypeTerms("rest", 60_000_000, 1),), 1, "w-1", "token"))
+    client.store.perform_sync(ReportProgress(running.claim, 0.4, "resizing"))
+
+    held = holdfast.json("show", paused)
+    assert (held["paused"], held["explanation"]["reasons"][0]["kind"]) == (True, "paused")
+    assert "paused" in holdfast("show", paused).out
+    active = holdfast.json("show", blocked)
+    (job,) = active["jobs"]
+    assert (active["paused"], job["progress"], job["progress_note"]) == (False, 0.4, "resizing")
+    assert "40% resizing" in holdfast("show", blocked).out
+    assert [each["id"] for each in holdfast.json("show", waiting)["jobs"][0]["blockers"]] == [blocked]
+    assert blocked in holdfast("show", waiting).out
 
 
 def test_what_goes_by_the_name_of_a_secret_is_masked_unless_asked_for(holdfast: CommandLine) -> None:

@@ -32,9 +32,27 @@ def test_types_and_statuses_are_whole_in_80_columns(holdfast: CommandLine, ids: 
         assert text in shown
 
 
-def test_an_id_is_whole_where_nothing_else_needs_its_room(holdfast: CommandLine, ids: list[str]) -> None:
-    assert ids[1] in holdfast("list", "--type", "add", width=80).out
-    assert ids[1] in holdfast("show", ids[1], width=80).out
+@pytest.mark.parametrize("command", [["list"], ["list", "--jobs"], ["cancel", "--created-since", "1h", "--dry-run"]])
+def test_ids_are_whole_in_80_columns(holdfast: CommandLine, ids: list[str], command: list[str]) -> None:
+    shown = holdfast(*command, width=80).out
+
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    for id in ids[1:] if "cancel" in command else ids:
+        assert id in shown
+        assert id in holdfast("show", id, width=80).out
+
+
+def test_an_id_is_whole_beside_long_types_and_errors() -> None:
+    sheet = Sheet("type", "status", "step", "attempt", "key", "age", "error", "id", numbers=("step", "attempt"))
+    id = "01a1e608-3d52-7442-9372-c4e54fb234da"
+    sheet.add_row("send-invoice-mail > archive-the-invoice", "cancelled", "2", "3", "customer-7", "3m20s", LONG, id)
+
+    table = sheet.laid_out(80)
+
+    widths = {str(column.header): column.width or 0 for column in table.columns}
+    assert widths["id"] == len(id)
+    assert widths["error"] >= 10
+    assert sum(widths.values()) + 2 * (len(widths) - 1) <= 80
 
 
 def test_an_error_wraps_into_a_column_that_can_be_read(holdfast: CommandLine, ids: list[str]) -> None:

@@ -19,14 +19,14 @@ def failed(holdfast: CommandLine, store: str) -> list[str]:
 def test_what_failed_runs_again(holdfast: CommandLine, client: SyncClient, failed: list[str]) -> None:
     answer = holdfast.json("retry", *failed)
 
-    assert (answer["done"], answer["refused"]) == (2, 0)
+    assert (answer["matched"], answer["done"], answer["skipped"]) == (2, 2, 0)
     assert [chain.status for chain in client.list_chains().items] == ["pending", "pending"]
 
 
 def test_a_filter_means_all_that_failed(holdfast: CommandLine, client: SyncClient, failed: list[str]) -> None:
     pending = holdfast.start("refuse", reason="closed")
 
-    answer = holdfast.json("retry", "--type", "refuse")
+    answer = holdfast.json("retry", "--type", "refuse", "--yes")
 
     assert sorted(item["id"] for item in answer["items"]) == sorted(failed)
     assert client.get(pending) is not None
@@ -48,9 +48,9 @@ def test_one_that_is_refused_does_not_keep_the_others_from_it(holdfast: CommandL
 
     answer = holdfast.json("retry", pending, "missing", failed[0], exit=1)
 
-    assert [item["done"] for item in answer["items"]] == [False, False, True]
+    assert {item["id"]: item["done"] for item in answer["items"]} == {pending: False, "missing": False, failed[0]: True}
     assert "is pending" in answer["items"][0]["error"]
-    assert "refused" in holdfast("retry", "missing", exit=3).err
+    assert "skipped" in holdfast("retry", "missing", exit=3).err
 
 
 def test_retry_without_saying_which_is_a_mistake(holdfast: CommandLine) -> None:
@@ -93,7 +93,7 @@ def test_what_is_scheduled_can_be_hurried(holdfast: CommandLine, client: SyncCli
     holdfast("run-now", chain_id)
 
     assert client.stats().due == 1
-    assert holdfast.json("run-now", "missing", exit=3)["refused"] == 1
+    assert holdfast.json("run-now", "missing", exit=3)["skipped"] == 1
 
 
 def test_a_paused_type_is_not_handed_out_until_it_is_resumed(holdfast: CommandLine, store: str) -> None:

@@ -36,12 +36,57 @@ def test_start_takes_what_a_start_takes(holdfast: CommandLine, client: SyncClien
     assert (chain.scheduled_at - chain.created_at).total_seconds() == pytest.approx(3600, abs=1)
 
 
+def test_start_needs_the_declared_blockers(holdfast: CommandLine, client: SyncClient) -> None:
+    first, second = holdfast.start("add", a=1), holdfast.start("twice", a=1)
+
+    missing = holdfast("start", "compare", exit=2)
+    swapped = holdfast("start", "compare", "--after", second, "--after", first, exit=2)
+    chain_id = holdfast.start("compare", "--after", first, "--after", second)
+
+    assert "2 different chains, of type add, twice; after is missing" in missing.err
+    assert f"after= needs a chain of type 'add' here, and chain '{second}' is of type 'twice'" in swapped.err
+    assert [chain.id for chain in client.list_chains(type="compare").items] == [chain_id]
+
+
 def test_a_key_finds_the_chain_that_has_it(holdfast: CommandLine) -> None:
     first = holdfast.json("start", "add", "--input", '{"a": 1}', "--key", "k")
     second = holdfast.json("start", "add", "--input", '{"a": 1}', "--key", "k")
 
     assert (first["deduplicated"], second["deduplicated"]) == (False, True)
     assert first["id"] == second["id"]
+
+
+def test_a_chain_may_wait_for_a_failure_or_an_end(holdfast: CommandLine, client: SyncClient) -> None:
+    first = holdfast.start("add", a=1)
+    failed = holdfast.json("start", "rest", "--after", first, "--when", "failed")
+    ended = holdfast.json("start", "rest", "--after", first, "--when", "ended")
+    assert (failed["status"], ended["status"]) == ("blocked", "blocked")
+    shown = holdfast.json("explain", failed["id"])["reasons"][0]["text"]
+    assert shown == f"It waits for a failure of one of 1 chain: {first} (add, pending)."
+    assert "It waits for the end of 1 chain" in holdfast("explain", ended["id"]).out
+
+    holdfast("cancel", first)
+
+    assert [str(chain.status) for chain in client.list_chains(type="rest").items] == ["pending", "pending"]
+    assert "give them" in holdfast("start", "rest", "--when", "failed", exit=2).err
+    assert "when must be one of" in holdfast("start", "rest", "--after", first, "--when", "x", exit=2).err
+
+
+def test_replace_and_debounce_change_the_chain_that_has_not_begun(holdfast: CommandLine, client: SyncClient) -> None:
+    first = holdfast.json("start", "add", "--input", '{"a": 1}', "--key", "k", "--delay", "1h")
+    second = holdfast.json("start", "add", "--input", '{"a": 2}', "--key", "k", "--replace")
+    found = client.get(first["id"])
+    third = holdfast.json(
+        "start", "add", "--input", '{"a": 3}', "--key", "k", "--debounce", "10m", "--debounce-max", "5m"
+    )
+    last = client.get(first["id"])
+
+    assert [each["deduplicated"] for each in (first, second, third)] == [False, True, True]
+    assert first["id"] == second["id"] == third["id"]
+    assert found is not None
+    assert (found.job.input["a"], (found.scheduled_at - found.created_at).total_seconds() < 600) == (2, True)
+    assert last is not None
+    assert (last.job.input["a"], (last.scheduled_at - last.created_at).total_seconds()) == (3, 300)
 
 
 def test_the_input_may_come_from_a_file_or_from_stdin(
@@ -67,6 +112,8 @@ def test_the_input_may_come_from_a_file_or_from_stdin(
         (["add", "--input", '{"a": 1}', "--delay", "soon"], "'soon' is no duration"),
         (["add", "--input", '{"a": 1}', "--at", "noon"], "'noon' is no time"),
         (["add", "--input", '{"a": 1}', "--dedup", "x", "--key", "k"], "dedup must be one of"),
+        (["add", "--input", '{"a": 1}', "--replace"], "replace changes the chain with the same key"),
+        (["add", "--input", '{"a": 1}', "--key", "k", "--debounce-max", "9"], "give debounce too"),
         (["add", "--input", '{"a": 1}', "--max-attempts", "0"], "max_attempts must be at least 1"),
         (["add", "--input", '{"a": 1}', "--timeout", "3s"], "--timeout is for --wait"),
         (["add", "--input", '{"a": 1}', "--app", "nowhere:jobs"], "there is no module 'nowhere'"),

@@ -1,6 +1,8 @@
 """`migrate` and `doctor`, and stores that cannot be reached."""
 
+from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -11,8 +13,8 @@ from tests.edges.cli.shop import approve
 from tests.servers.postgres import shared_postgres
 
 ALL = [
-    ["status"], ["list"], ["show", "x"], ["report", "x"], ["wait", "x"], ["retry", "x"], ["cancel", "x"],
-    ["run-now", "x"], ["delete", "x", "--yes"], ["pause", "x"], ["resume", "x"], ["prune"], ["doctor"],
+    ["status"], ["list"], ["show", "x"], ["explain", "x"], ["report", "x"], ["wait", "x"], ["retry", "x"],
+    ["cancel", "x"], ["run-now", "x"], ["delete", "x", "--yes"], ["pause", "x"], ["resume", "x"], ["prune"], ["doctor"],
 ]  # fmt: skip
 
 
@@ -24,6 +26,25 @@ def test_migrate_prints_its_steps_and_may_be_repeated(holdfast: CommandLine, tmp
 
     assert first["applied"]
     assert "nothing to do" in second.out
+
+
+def new_file(folder: Path) -> str:
+    return f"sqlite:///{folder}/new.db"
+
+
+def new_schema(_folder: Path) -> str:
+    return shared_postgres().address(schema=f"h{uuid4().hex[:12]}")
+
+
+@pytest.mark.parametrize("address", [new_file, new_schema], ids=["sqlite", "postgres"])
+def test_migrate_check_changes_nothing(holdfast: CommandLine, tmp_path: Path, address: Callable[[Path], str]) -> None:
+    new = address(tmp_path)
+
+    pending = holdfast.json("migrate", "--check", "--store", new, exit=1)["pending"]
+    assert holdfast.json("migrate", "--check", "--store", new, exit=1)["pending"] == pending
+    assert holdfast.json("migrate", "--store", new)["applied"] == pending
+    assert "up to date" in holdfast("migrate", "--check", "--store", new).out
+    holdfast("migrate", "--check", "--sql", "--store", new, exit=2)
 
 
 def test_a_store_that_makes_its_own_tables_has_no_script(holdfast: CommandLine, tmp_path: Path) -> None:

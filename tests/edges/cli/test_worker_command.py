@@ -140,7 +140,7 @@ def test_a_worker_has_the_terms_of_the_file_as_a_supervised_one_would(hired: Hir
     assert (terms["poll_without_wakeups"], terms["poll_interval"]) == (0.5, 60)
     assert (terms["renew_interval"], terms["mismatch_timeout"]) == (2, 120)
     assert terms["retry"] == Retry(max_attempts=2)
-    assert set(terms["types"]) == {"add", "burst", "refuse", "rest", "forget", "login"}
+    assert set(terms["types"]) == {"add", "burst", "compare", "refuse", "rest", "forget", "login", "ship"}
     assert logging.getLogger().level == logging.WARNING
     assert isinstance(logging.getLogger().handlers[0].formatter, JsonFormatter)
 

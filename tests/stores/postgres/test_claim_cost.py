@@ -43,7 +43,7 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark
         "token": "token",
     }
     if mark is None:
-        return blocks_of(plan(store, connection, "claim", parameters))
+        return blocks_of(plan(store, connection, "claim", parameters | {"alone": True}))
     starts = {"marked": [mark.type], "priorities": [0], "scheduled": [mark.scheduled_at], "seqs": [mark.seq]}
     return blocks_of(plan(store, connection, "claim_marked", parameters | starts))
 

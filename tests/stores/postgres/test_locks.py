@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from holdfast.engine.generators import drive
 from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
@@ -17,7 +18,7 @@ from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Instruction, Plan, ReleaseSavepoint, Result, RollbackToSavepoint, Savepoint
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import locks
-from holdfast.stores.sql.plan import Statement, run
+from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.waiting import wait_until
@@ -88,7 +89,7 @@ def test_the_lock_of_a_job_is_kept_while_new_jobs_are_locked() -> None:
                 pass
         return Result()
 
-    run(locks.lock(Execution(), find), execute)
+    drive(locks.lock(Execution(), find), execute)
 
     assert locked == jobs
     assert instructions.count(RollbackToSavepoint()) == 1

@@ -121,6 +121,33 @@ def test_a_claim_whose_answer_is_lost_returns_its_jobs(remote: PostgresStore, pr
     assert len(remote.perform_sync(ClaimJobs(TERMS, 4, "worker", "token-3"))) == 1
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_start_that_replaces_a_chain_is_written_once_if_its_answer_is_lost(
+    store: PostgresStore, remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, begins: bool
+) -> None:
+    blocker, waiting = new_job("other"), new_job(key="k", input=b"1", delay=3600)
+    remote.perform_sync(Start((blocker, waiting)))
+    proxy.cut_after(b"commit\x00")
+    pause = RetrySchedule.pause
+
+    def changed_meanwhile(schedule: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
+        if begins:
+            store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+        return pause(schedule, operation, error)
+
+    monkeypatch.setattr(RetrySchedule, "pause", changed_meanwhile)
+    after = () if begins else (blocker.id,)
+
+    (started,) = remote.perform_sync(Start((new_job(key="k", input=b"2", dedup="waiting", after=after),)))
+
+    assert proxy.cuts == 1
+    assert (started.chain.first.id, started.chain.first.input, started.deduplicated) == (waiting.id, b"2", True)
+    assert started.chain.first.status is (Status.RUNNING if begins else Status.BLOCKED)
+    if not begins:
+        store.perform_sync(Complete(blocker.id, blocker.id, (Completion(output=b"1"),)))
+        assert [job.input for job in store.perform_sync(ClaimJobs(TERMS, 9, "worker", "token"))] == [b"2"]
+
+
 @pytest.mark.parametrize("claimed", ["after it", "before it"])
 def test_run_now_succeeds_if_its_answer_is_lost_and_the_job_was_claimed_since(
     store: PostgresStore, remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, claimed: str

@@ -18,8 +18,10 @@ from holdfast.engine.operations import (
     Complete,
     Completion,
     Delete,
+    Filter,
     GetJobs,
     Listen,
+    ListJobs,
     LockChain,
     Operation,
     ReadEvents,
@@ -35,6 +37,7 @@ from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.plan import Instruction, Result
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
+from holdfast.testing.lanes import laned, order
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.waiting import wait_until_blocked
 
@@ -275,3 +278,56 @@ def test_a_locked_job_does_not_keep_others_from_being_claimed(store: PostgresSto
 
     assert [job.id for job in claimed] == [other.id]
     tx.rollback()
+
+
+def test_a_job_that_commits_after_a_later_one_was_handed_out_runs_after_that_one(store: PostgresStore) -> None:
+    early, later, last = (laned(order()) for _ in range(3))
+    tx = store.begin_sync()
+    tx.perform(Start((early,)))
+    # A start takes no lock that lasts until the commit: this one does not wait.
+    store.perform_sync(Start((later,)))
+    assert [job.id for job in claim(store, 9)] == [later.id]
+
+    tx.commit()
+    store.perform_sync(Start((last,)))
+    assert claim(store, 9) == []
+
+    for expected in (early, last):
+        (running,) = store.perform_sync(ListJobs(Filter(statuses=(Status.RUNNING,)), 9))
+        store.perform_sync(Settle((completed(running),)))
+        assert [job.id for job in claim(store, 9)] == [expected.id]
+
+
+def test_a_start_that_replaces_a_chain_waits_for_an_uncommitted_one_and_claims_skip_the_chain(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    chain = new_job(key="one", input=b"1")
+    store.perform_sync(Start((chain,)))
+    tx = store.begin_sync()
+    tx.perform(Start((new_job(key="one", input=b"2", dedup="waiting"),)))
+    assert claim(store, 9) == []
+
+    start = Start((new_job(key="one", input=b"3", dedup="waiting"),))
+    other = waits(connection, lambda: store.perform_sync(start), pool)
+    tx.commit()
+
+    assert [(each.chain.first.id, each.deduplicated) for each in other.result()] == [(chain.id, True)]
+    assert [job.input for job in claim(store, 9)] == [b"3"]
+
+
+def test_a_start_that_meets_an_uncommitted_claim_of_the_chain_creates_another(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    chain = new_job(key="one", input=b"1")
+    store.perform_sync(Start((chain,)))
+    tx = store.begin_sync()
+    assert [job.id for job in tx.perform(ClaimJobs(TERMS, 1, "worker", "token"))] == [chain.id]
+
+    start = Start((new_job(key="one", input=b"2", dedup="waiting"),))
+    other = waits(connection, lambda: store.perform_sync(start), pool)
+    tx.commit()
+
+    assert [(each.chain.first.input, each.deduplicated) for each in other.result()] == [(b"2", False)]
+    (claimed,) = store.perform_sync(GetJobs((chain.id,)))
+    assert claimed is not None
+    assert (claimed.status, claimed.input) == (Status.RUNNING, b"1")

@@ -15,10 +15,14 @@ from typer.testing import CliRunner
 
 from holdfast import Event, Jobs, NotPermitted, SyncClient
 from holdfast.cli.app import app
+from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
+from holdfast.core.details import FailureHook
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
+    Complete,
+    Completion,
     Delete,
     Examine,
     Filter,
@@ -103,7 +107,7 @@ def test_the_starting_role_starts_all_kinds_of_chains(roles: dict[str, PostgresS
     ended = new_job()
     store.perform_sync(Start((ended,)))
     store.perform_sync(Cancel((ended.id,)))
-    failing = new_job(after=(ended.id,), on_blocker_failure="fail")
+    failing = new_job(after=(ended.id,), on_blocker_failure="fail", on_failure=FailureHook("refund", "failure"))
 
     starts.perform_sync(Start((first, new_job(after=(first.id,)), alone)))
     starts.perform_sync(Start(tuple(new_job() for _ in range(2500))))
@@ -119,8 +123,43 @@ def test_the_starting_role_starts_all_kinds_of_chains(roles: dict[str, PostgresS
     assert failed.chain.last.status is Status.FAILED
     assert starts.perform_sync(GetChains((failing.id,))) == [failed.chain]
     jobs = store.perform_sync(ListJobs(Filter(), 9999))
-    assert len(jobs) == 2506
+    assert len(jobs) == 2507
+    assert [job.type for job in jobs].count("refund") == 1
     assert [job.open_blockers for job in jobs if job.status is Status.BLOCKED] == [1]
+
+
+def test_the_starting_role_starts_jobs_that_wait_for_a_failure_or_an_end(
+    roles: dict[str, PostgresStore], store: PostgresStore
+) -> None:
+    done, stopped, open_one = new_job(), new_job(), new_job()
+    store.perform_sync(Start((done, stopped, open_one)))
+    store.perform_sync(Complete(done.id, done.id, (Completion(b"1"),)))
+    store.perform_sync(Cancel((stopped.id,)))
+    after = ((done.id,), (stopped.id,), (open_one.id,))
+    jobs = [new_job(after=each, on_blocker_failure=rule) for rule in (WHEN_FAILED, WHEN_ENDED) for each in after]
+
+    started = roles["starts"].perform_sync(Start(tuple(jobs)))
+
+    statuses = [each.chain.first.status.value for each in started]
+    assert statuses == ["cancelled", "pending", "blocked", "pending", "pending", "blocked"]
+
+
+def test_the_starting_role_replaces_chains_that_have_not_begun(
+    roles: dict[str, PostgresStore], store: PostgresStore
+) -> None:
+    store.perform_sync(Listen("me", 3_600_000_000))
+    blocker, waiting = new_job(), new_job(key="k", input=b"1", delay=60)
+    roles["starts"].perform_sync(Start((blocker, waiting)))
+
+    (blocked,) = roles["starts"].perform_sync(Start((new_job(key="k", dedup="waiting", after=(blocker.id,)),)))
+    (free,) = roles["starts"].perform_sync(Start((new_job(key="k", input=b"2", dedup="waiting", due_within=5),)))
+
+    assert blocked.chain.first.status is Status.BLOCKED
+    assert (free.chain.first.id, free.chain.first.input, free.deduplicated) == (waiting.id, b"2", True)
+    assert free.chain.first.status is Status.PENDING
+    (running,) = [job for job in store.perform_sync(ClaimJobs(TERMS, 9, "worker", "token")) if job.key == "k"]
+    (other,) = roles["starts"].perform_sync(Start((new_job(key="k", dedup="waiting"),)))
+    assert (other.deduplicated, other.chain.first.id == running.id) == (False, False)
 
 
 def test_events_of_a_role_that_only_starts_are_recorded(

@@ -12,7 +12,7 @@ from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
-from holdfast.testing.builders import completed, new_job
+from holdfast.testing.builders import completed, failed, new_job
 from tests.stores.postgres.query_plans import nodes_of, plan, scans_of
 
 HOUR = 3_600_000_000
@@ -36,6 +36,7 @@ def test_a_statement_is_prepared_by_the_server(name: str, store: PostgresStore, 
 @pytest.mark.parametrize("name", SQL)
 def test_a_statement_names_its_schema_everywhere(name: str) -> None:
     tables = "job|blocker|attempt|key|paused|tally|listener|event|migration|record"
+    tables += "|counter_change|counter|error_group|error_count|step|message"
     text = re.sub(r"\s+", " ", SQL[name])
 
     assert not re.search(rf"\b(insert into|update|delete from) ({tables})\b", text)
@@ -133,6 +134,7 @@ def claim(types: tuple[str, ...], *, limit: int) -> dict[str, Any]:
         "limit": limit,
         "worker": "worker",
         "token": "token",
+        "alone": True,
     }
 
 
@@ -149,3 +151,19 @@ def hot_updates(connection: psycopg.Connection, schema: str) -> int:
     ).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def test_errors_are_searched_although_the_server_could_use_a_parallel_query(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    for number in range(3):
+        store.perform_sync(Start((new_job(id=f"job-{number}"),)))
+    (job, *_) = store.perform_sync(ClaimJobs((TypeTerms("resize", HOUR, 1),), 3, "worker", "token"))
+    store.perform_sync(Settle((failed(job, "no luck"),)))
+    for setting in ("parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0"):
+        connection.execute(f"set {setting}".encode())
+    connection.execute("set enable_indexscan = off")
+
+    search = f"select id from {store.schema}.readable where error ->> 1 = 'no luck'"
+
+    assert connection.execute(search.encode()).fetchall() == [(job.id,)]

@@ -156,9 +156,9 @@ def test_found_marks_are_deleted_by_the_next_search(store: PostgresStore) -> Non
             store.join_sync(application.tx).perform(Mark(mark))
             application.commit()
 
-    assert store.perform_sync(FindMarks(("one", "two", "three"))) == ["one", "two"]
-    assert store.perform_sync(FindMarks(("two",), forget=("one",))) == ["two"]
-    assert store.perform_sync(FindMarks(("one", "two"))) == ["two"]
+    assert store.perform_sync(FindMarks(("one", "two", "three"))).ids == ["one", "two"]
+    assert store.perform_sync(FindMarks(("two",), forget=("one",))).ids == ["two"]
+    assert store.perform_sync(FindMarks(("one", "two"))).ids == ["two"]
 
 
 def test_a_forked_child_delivers_none_of_the_events_of_its_parent(

@@ -147,7 +147,7 @@ def test_a_call_removes_a_hundred_jobs_however_few_the_chains(
 
     assert store.perform_sync(Delete(tuple(names))) == names
 
-    assert [call.body for call in calls if call.script == "remove"] == [names[:2], names[2:4], names[4:]]
+    assert [call.body[0] for call in calls if call.script == "remove"] == [names[:2], names[2:4], names[4:]]
     assert store.perform_sync(GetStats()) == []
 
 

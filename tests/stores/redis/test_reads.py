@@ -37,8 +37,8 @@ def test_blocked_and_cancelled_jobs_are_found_by_an_index(store: RedisStore, ser
     with server.connect() as client:
         client.config_resetstat()
 
-        jobs = store.perform_sync(ListJobs(cancelled, 10)) + store.perform_sync(ListJobs(blocked, 10))
-        chains = store.perform_sync(ListChains(cancelled, 10)) + store.perform_sync(ListChains(blocked, 10))
+        jobs = [job for wanted in (cancelled, blocked) for job in store.perform_sync(ListJobs(wanted, 10))]
+        chains = [chain for wanted in (cancelled, blocked) for chain in store.perform_sync(ListChains(wanted, 10))]
 
         assert client.info("commandstats")["cmdstat_evalsha"]["calls"] == 4
     assert [job.id for job in jobs] == [chain.first.id for chain in chains] == ["one", "two"]

@@ -272,3 +272,21 @@ def test_a_resent_completion_does_not_create_a_chain_that_was_deleted_since(serv
         cut_off(proxy, far, completion, at=script, meanwhile=lambda: near.perform_sync(ops.Delete(("child",))))
 
         assert exist(near, "parent", "child") == [True, False]
+
+
+def test_a_resent_start_that_replaced_a_chain_is_not_written_again(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="one", key="k", input=b"1", delay=60),)))
+
+        def run() -> None:
+            (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 10, "worker", "token"))
+            assert job.input == b"2"
+            near.perform_sync(ops.Start((new_job(id="two", key="k", input=b"3", dedup="waiting"),)))
+
+        start = ops.Start((new_job(key="k", input=b"2", dedup="waiting"),))
+        started = cut_off(proxy, far, start, at="start", meanwhile=run)
+
+        assert reported(started) == [("one", True)]
+        jobs = near.perform_sync(ops.GetJobs(("one", "two")))
+        assert [job and job.input for job in jobs] == [b"2", b"3"]
+        assert len(near.perform_sync(ops.ListJobs(ops.Filter(), 10))) == 2

@@ -18,9 +18,9 @@ from holdfast.stores.sqlite.verbs import list_jobs
 from holdfast.testing.builders import completed, new_job
 
 BY_INDEX = {
-    "claim_heads": "SEARCH job USING COVERING INDEX holdfast_job_due (status=? AND type=?)",
-    "claim_next_head": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND priority<?)",
-    "claim_due": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND priority=? AND scheduled_at<?)",
+    "claim_heads": "SEARCH job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=?)",
+    "claim_next_head": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority<?)",
+    "claim_due": "holdfast_job_due (status=? AND type=? AND track=? AND priority=? AND scheduled_at<?)",
     "claim": "USING INTEGER PRIMARY KEY (rowid=?)",
     "records": "USING INTEGER PRIMARY KEY (rowid=?)",
     "claims": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
@@ -36,11 +36,17 @@ BY_INDEX = {
     "dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
     "broken_dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
     "prune_expired": "SEARCH last USING COVERING INDEX holdfast_job_expires (expires_at<?)",
-    "next_due_pending": "SEARCH job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND priority=?)",
+    "next_due_pending": "job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority=?)",
     "next_due_leased": "SEARCH job USING COVERING INDEX holdfast_job_leased (status=? AND type=?)",
     "stats_pending": "USING COVERING INDEX holdfast_job_due (status=?)",
     "stats_running": "USING COVERING INDEX holdfast_job_leased (status=?)",
     "stats_rare": "USING COVERING INDEX holdfast_job_rare (status=?)",
+    "explain_job": "SEARCH holdfast_job USING INTEGER PRIMARY KEY (rowid=?)",
+    "explain_earlier": "holdfast_job_due (status=? AND type=? AND track=? AND priority=? AND scheduled_at<?)",
+    "explain_older": "holdfast_job_due (status=? AND type=? AND track=? AND priority=? AND scheduled_at=? AND rowid<?)",
+    "explain_next_priority": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority>?)",
+    "explain_blockers": "SEARCH blocker USING PRIMARY KEY (job_id=?)",
+    "busy_workers": "USING INDEX holdfast_job_leased (status=?)",
     "take_write_lock": "SCAN holdfast_migration",
 }
 
@@ -56,7 +62,8 @@ def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
 
 def explain(connection: sqlite3.Connection, sql: str) -> str:
     lists = dict.fromkeys(("ids", "types", "seqs", "exclude"), "[]")
-    parameters = dict.fromkeys(re.findall(r":(\w+)", sql), 1) | lists
+    numbered = set(re.findall(r"\?\d+", sql))
+    parameters = [1] * len(numbered) if numbered else dict.fromkeys(re.findall(r":(\w+)", sql), 1) | lists
     return "\n".join(row[3] for row in connection.execute(f"explain query plan {sql}", parameters))
 
 
@@ -78,6 +85,11 @@ def test_listing_few_jobs_does_not_read_the_completed_ones(status: Status, conne
     plan = list_jobs.list_jobs(Execution(1), ListJobs(Filter(statuses=(status,)), 50))
     statement = next(plan)
     assert isinstance(statement, Statement)
+    if status is not Status.RUNNING:
+        # The newest jobs come first: a fixed number of them.
+        assert "SEARCH job USING INTEGER PRIMARY KEY (rowid>?)" in explain(connection, statement.sql)
+        statement = plan.send([])
+        assert isinstance(statement, Statement)
 
     assert "USING COVERING INDEX holdfast_job_" in explain(connection, statement.sql)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -100,7 +101,33 @@ def test_old_marks_are_deleted(path: Path, store: SqliteStore, monkeypatch: pyte
             store.join_sync(tx).perform(Mark(mark))
             tx.commit()
 
-    assert store.perform_sync(FindMarks(marks)) == ["mark-3", "mark-4"]
+    assert store.perform_sync(FindMarks(marks)).ids == ["mark-3", "mark-4"]
+
+
+class Committing(sqlite3.Connection):
+    """A connection that can be made to look as it does to another thread during its COMMIT."""
+
+    commits = False
+
+    @property
+    def in_transaction(self) -> bool:
+        return not self.commits and super().in_transaction
+
+
+def test_a_transaction_in_its_commit_is_not_taken_for_rolled_back(path: Path, store: SqliteStore) -> None:
+    """SQLite ends the transaction of the connection before the commit is visible to others."""
+    reported: list[Event] = []
+    with SyncClient(store, jobs, observers=[reported.append]) as client:
+        tx = sqlite3.connect(path, factory=Committing, isolation_level=None)
+        tx.execute("begin immediate")
+        chain = client.start(double.bind(1), tx=tx)
+        tx.commits = True
+        client.stats()
+        tx.execute("commit")
+        client.stats()
+        tx.close()
+
+    assert [event.chain_id for event in reported] == [chain.id]
 
 
 DJANGO = """

@@ -84,7 +84,9 @@ def test_an_object_that_is_no_chain_and_no_job_is_refused(client: SyncClient, wr
 def test_the_error_names_unknown_start_options(client: SyncClient) -> None:
     options: Any = {"retries": 3}
 
-    with pytest.raises(TypeError, match=r"client\.start takes no 'retries'; it takes after, at, dedup, delay"):
+    with pytest.raises(
+        TypeError, match=r"client\.start takes no 'retries'; it takes after, at, debounce, debounce_max, dedup"
+    ):
         client.start(resize.bind(1), **options)
     with pytest.raises(TypeError, match=r"say bind\(...\).options\(retries=...\)"):
         client.run(resize.bind(1), **options)

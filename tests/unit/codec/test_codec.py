@@ -21,7 +21,7 @@ import pydantic
 import pytest
 
 from holdfast.codec.codec import WrongType, codec_for, plain
-from holdfast.codec.payload import MAX_DEPTH
+from holdfast.codec.storable_values import MAX_DEPTH
 from holdfast.errors import PayloadRefused
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -22,11 +22,10 @@ from holdfast.core.lifecycle import (
     Returned,
     Settlement,
     create,
-    has_attempts_left,
-    settle,
 )
 from holdfast.core.record import FOR_EVER, Record, Status
 from holdfast.core.retry import Retry
+from holdfast.core.settle import has_attempts_left, settle
 from holdfast.testing.builders import new_job, next_job
 
 STEADY = Retry(initial=10, multiplier=2, maximum=300, jitter=0)
@@ -170,7 +169,7 @@ def test_a_created_record_is_due_after_its_delay_at_its_moment_or_now() -> None:
 def test_a_record_contains_every_field_of_its_new_job() -> None:
     values: dict[str, Any] = {
         "id": "job-2", "type": "resize", "chain_id": "job-1", "input": b"1", "index": 1, "priority": 2,
-        "max_attempts": 3, "timeout": 4, "keep": 5, "key": "k", "on_blocker_failure": "fail", "trace": "t",
+        "max_attempts": 3, "timeout": 4, "keep": 5, "key": "k", "on_blocker_failure": "fail", "details": "{}",
         "dedup_for": 6,
     }  # fmt: skip
     copied = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__]

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from holdfast.core.clock import SECOND
 from holdfast.core.failure import read_error
-from holdfast.core.lifecycle import Mismatched, Settlement, create, settle
+from holdfast.core.lifecycle import Mismatched, Settlement, create
 from holdfast.core.record import Record, Status
 from holdfast.core.retry import Retry
+from holdfast.core.settle import settle
 from holdfast.errors import PayloadRefused
 from holdfast.testing.builders import new_job
 

@@ -1,0 +1,99 @@
+"""Every page: policy, accessibility, size, phone, without scripts, in light and dark."""
+
+# Playwright and axe do not type everything that they export.
+# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from playwright.async_api import Response, expect
+
+from holdfast import Fail, Jobs, Limit, Queue
+from holdfast.testing import drain
+from holdfast.worker import Worker
+from tests.browser.visitor import PAGES
+
+MOST_BYTES = 150_000
+
+jobs = Jobs()
+
+
+@jobs.job
+async def charge(order: int, note: str = "") -> None:
+    raise Fail(f"the card of order {order} is declined {note}")
+
+
+@jobs.job(limits=[Limit("gpu", 1), Limit("customer", 2, by="customer")])
+async def render(customer: str) -> str:
+    return customer
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+
+
+async def test_every_page_is_safe_accessible_and_small(visit: Any) -> None:
+    visitor = await visit(jobs, color_scheme="light", reduced_motion="reduce")
+    client = visitor.client
+    await client.start_many([charge.bind(order, HOSTILE).options(key=f"order-{order} {HOSTILE}") for order in range(3)])
+    done = await client.start(render.bind(customer="ann"))
+    async with Worker(client):
+        await client.wait(done, timeout=30)
+        await client.start_many([render.bind(customer=HOSTILE).options(delay=1000) for _ in range(3)])
+        await client.schedule("nightly", render.bind(customer="ann"), cron="30 2 * * *", tz="Europe/Paris")
+        await client.schedule("often", render.bind(customer="ben"), every=timedelta(minutes=5))
+        queue: Queue[Any, Any] = Queue("emails", store=client.store)
+        async with queue:
+            await queue.enqueue(HOSTILE, {"to": HOSTILE})
+        failed = (await client.list_chains(status="failed")).items[0]
+        paths = [
+            *PAGES,
+            f"/chains/{failed.id}",
+            f"/chains/{done.id}",
+            "/schedules/one?name=nightly",
+            "/queues/one?name=emails",
+        ]
+        dialogs: list[Any] = []
+        page = visitor.page
+        page.on("dialog", lambda dialog: dialogs.append(dialog))
+        # Colours differ between light and dark, widths between a large screen and a phone; the rest is the same.
+        for scheme, width, rules in (("light", 1280, ()), ("dark", 360, ("color-contrast",))):
+            await page.emulate_media(color_scheme=scheme)
+            await page.set_viewport_size({"width": width, "height": 800})
+            for path in paths:
+                await visitor.open(path)
+                assert await visitor.serious(*rules) == [], (path, scheme)
+                overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+                assert overflow <= 0, (path, width)
+        assert dialogs == []
+        weights = {path: await _weight(visitor, path) for path in ("/", "/jobs", f"/chains/{failed.id}")}
+        assert max(weights.values()) < MOST_BYTES, weights
+
+
+async def test_pages_and_changes_work_without_scripts(visit: Any) -> None:
+    visitor = await visit(jobs, java_script_enabled=False)
+    await visitor.client.start(charge.bind(1))
+    await drain(visitor.client, types=["charge"])
+    page = await visitor.open("/errors")
+    await page.get_by_role("link", name="Retry this group").click()
+    await page.get_by_role("button", name="Retry 1 job").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Retry 1 job")
+    for path in PAGES:
+        await visitor.open(path)
+
+
+async def _weight(visitor: Any, path: str) -> int:
+    """Bytes of a page and of everything that it loads, as received, without a cache."""
+    received: list[Response] = []
+    context = await visitor.page.context.browser.new_context()
+    page = await context.new_page()
+    page.on("response", lambda response: received.append(response))
+    await page.goto(visitor.url + path, wait_until="load")
+    total = 0
+    for response in received:
+        if not response.url.endswith("/live") and "/live?" not in response.url:
+            await response.finished()
+            total += (await response.request.sizes())["responseBodySize"]
+    await context.close()
+    return total

@@ -1,0 +1,414 @@
+"""Schedules through both clients, with a real worker: ticks, policies, changes at run time, declarations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from holdfast import Client, Fail, Jobs, ScheduleNotFound, Worker
+from holdfast.core.schedule import Counts, Schedule
+from tests.conformance.client.async_adapters import AttemptAdapter
+from tests.conformance.client.harness import TIMEOUT, ClientHarness, in_time, value
+
+HOUR = timedelta(hours=1)
+
+
+async def _schedule(harness: ClientHarness, name: str = "hourly") -> Schedule:
+    found: dict[str, Schedule] = {each.name: each for each in await harness.client.schedules()}
+    return found[name]
+
+
+async def _ids(harness: ClientHarness, *, status: str | None = None) -> list[str]:
+    page = await harness.client.list_chains(status=status, limit=1000)
+    return sorted(chain.id for chain in page.items)
+
+
+def _tick(moment: datetime, name: str = "hourly") -> str:
+    return f"schedule:{name}:{moment:%Y-%m-%dT%H:%M:%S}Z"
+
+
+async def test_a_schedule_starts_a_chain_at_each_tick(harness: ClientHarness) -> None:
+    ticks: list[Any] = []
+
+    async def report(attempt: AttemptAdapter, number: int) -> int:
+        ticks.append(attempt.attempt.tick)
+        return number
+
+    start = harness.time
+    job = harness.job(report)
+    made = await harness.client.schedule("hourly", job.bind(7), every=HOUR)
+    assert (made.name, made.type, made.next_at, made.counts) == ("hourly", "report", start + HOUR, Counts(0, 0, 0))
+
+    await harness.drain(until=start + 3 * HOUR)
+
+    assert ticks == [start + n * HOUR for n in (1, 2, 3)]
+    assert await _ids(harness, status="completed") == [_tick(start + n * HOUR) for n in (1, 2, 3)]
+    schedule = await _schedule(harness)
+    assert (schedule.last_tick, schedule.last_chain) == (start + 3 * HOUR, _tick(start + 3 * HOUR))
+    assert (schedule.next_at, schedule.counts) == (start + 4 * HOUR, Counts(3, 0, 0))
+    assert harness.time == start + 3 * HOUR
+
+
+async def test_other_attempts_have_no_tick(harness: ClientHarness) -> None:
+    async def report(attempt: AttemptAdapter, number: int) -> bool:
+        return attempt.attempt.tick is None
+
+    chain = await harness.client.start(harness.job(report).bind(7))
+    await harness.drain()
+
+    assert await harness.client.wait(chain, timeout=1) is True
+
+
+async def test_advance_ignores_schedules(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    await harness.client.schedule("hourly", job.bind(7), every=60)
+    await harness.client.start(job.bind(1), delay=600)
+
+    ended = await harness.drain(advance=True)
+
+    assert (len(ended), harness.time) == (1, start + timedelta(minutes=10))
+    assert (await _schedule(harness)).counts == Counts(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("missed", "started", "counts"),
+    [("latest", [5], Counts(1, 0, 4)), ("all", [3, 4, 5], Counts(3, 0, 2)), ("none", [], Counts(0, 0, 5))],
+)
+async def test_after_a_downtime_missed_ticks_follow_the_policy(
+    harness: ClientHarness, missed: Any, started: list[int], counts: Counts
+) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    await harness.client.schedule(
+        "hourly", job.bind(7), every=HOUR, missed=missed, overlap="allow", within=timedelta(hours=3)
+    )
+    harness.clock.advance(5 * HOUR + timedelta(minutes=30))
+
+    await harness.drain()
+
+    assert await _ids(harness, status="completed") == [_tick(start + n * HOUR) for n in started]
+    assert (await _schedule(harness)).counts == counts
+
+
+async def test_many_missed_ticks_are_made_up_for_in_several_steps(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    await harness.client.schedule("often", job.bind(7), every=60, missed="all", overlap="allow")
+    harness.clock.advance(120 * 60)
+
+    await harness.drain(concurrency=50)
+
+    assert len(await _ids(harness, status="completed")) == 120
+    assert (await _schedule(harness, "often")).counts == Counts(120, 0, 0)
+
+
+async def test_an_unfinished_chain_skips_ticks_or_is_cancelled(harness: ClientHarness) -> None:
+    declared, start = harness.jobs.declare(value), harness.time  # no worker runs it, so its chains stay pending
+    harness.jobs.job(name="other")(value)
+    for overlap in ("skip", "queue", "allow", "cancel"):
+        await harness.client.schedule(overlap, declared.bind(7), every=HOUR, overlap=overlap)
+
+    await harness.drain(until=start + 3 * HOUR)
+
+    counts = {each.name: each.counts for each in await harness.client.schedules()}
+    assert counts == {
+        "skip": Counts(1, 2, 0),
+        "queue": Counts(1, 2, 0),
+        "allow": Counts(3, 0, 0),
+        "cancel": Counts(3, 0, 0),
+    }
+    assert await _ids(harness, status="cancelled") == [_tick(start + n * HOUR, "cancel") for n in (1, 2)]
+    cancelled = await harness.client.get(_tick(start + HOUR, "cancel"))
+    assert "next tick of schedule 'cancel'" in str(cancelled.error)
+
+
+async def test_ticks_during_a_pause_are_skipped_and_not_made_up_for(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    await harness.client.schedule("hourly", job.bind(7), every=HOUR, missed="all")
+    paused = await harness.client.pause_schedule("hourly", reason="migration")
+    assert (paused.paused, paused.reason) == (True, "migration")
+
+    await harness.drain(until=start + 2 * HOUR)
+    assert (await _schedule(harness)).counts == Counts(0, 2, 0)
+    harness.clock.advance(3 * HOUR)  # without a worker
+    resumed = await harness.client.resume_schedule("hourly")
+
+    assert (resumed.paused, resumed.reason, resumed.counts) == (False, None, Counts(0, 5, 0))
+    assert resumed.next_at == start + 6 * HOUR
+    await harness.drain(until=start + 6 * HOUR)
+    assert await _ids(harness) == [_tick(start + 6 * HOUR)]
+
+
+async def test_fire_ignores_pause_and_overlap(harness: ClientHarness) -> None:
+    declared, start = harness.jobs.declare(value), harness.time
+    harness.jobs.job(name="other")(value)
+    await harness.client.schedule("hourly", declared.bind(7), every=HOUR)
+    await harness.drain(until=start + HOUR)
+    await harness.client.pause_schedule("hourly")
+    harness.clock.advance(1.5)
+
+    chain = await harness.client.fire("hourly")
+
+    assert chain.id == f"schedule:hourly:fire:{harness.time:%Y-%m-%dT%H:%M:%S.%f}Z"
+    assert (chain.status, chain.type, chain.deduplicated) == ("pending", "value", False)
+    assert chain.scheduled_at == harness.time
+    assert len(await _ids(harness)) == 2
+    assert "created" in [event.kind for event in harness.reported]
+
+
+async def test_backfill_starts_the_ticks_that_do_not_exist(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    await harness.client.schedule("daily", job.bind(7), cron="30 2 * * *", tz="Europe/Paris")
+    await harness.drain(until=start + timedelta(days=3))
+
+    chains = await harness.client.backfill("daily", since=start - timedelta(days=2), until=harness.time)
+
+    wanted = [start.replace(hour=1, minute=30) + timedelta(days=day) for day in (-2, -1)]
+    assert [chain.id for chain in chains] == [_tick(moment, "daily") for moment in wanted]
+    assert (await _schedule(harness, "daily")).counts == Counts(5, 0, 0)
+    assert await harness.client.backfill("daily", since=wanted[0], until=wanted[1]) == []
+    await harness.drain()
+    assert len(await _ids(harness, status="completed")) == 5
+
+
+async def test_a_backfill_includes_since_and_not_until(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    await harness.client.schedule("daily", job.bind(7), cron="@daily")
+
+    chains = await harness.client.backfill("daily", since=start - timedelta(days=2), until=start)
+
+    assert [chain.id for chain in chains] == [_tick(start - timedelta(days=day), "daily") for day in (2, 1)]
+
+
+async def test_bad_backfills_are_refused(harness: ClientHarness) -> None:
+    start = harness.time
+    await harness.client.schedule("often", harness.jobs.job(value).bind(7), cron="* * * * *")
+
+    with pytest.raises(ValueError, match="future"):
+        await harness.client.backfill("often", since=start, until=start + HOUR)
+    with pytest.raises(ValueError, match="earlier"):
+        await harness.client.backfill("often", since=start, until=start - HOUR)
+    with pytest.raises(ValueError, match="in parts"):
+        await harness.client.backfill("often", since=start - timedelta(days=30), until=start)
+    with pytest.raises(ValueError, match=r"since.*no time zone"):
+        await harness.client.backfill("often", since=start.replace(tzinfo=None), until=start)
+    assert await _ids(harness) == []
+
+
+async def test_an_unknown_schedule_is_not_found(harness: ClientHarness) -> None:
+    client = harness.client
+    for call in (client.unschedule, client.fire, client.pause_schedule, client.resume_schedule):
+        with pytest.raises(ScheduleNotFound, match="no schedule 'nightly'"):
+            await call("nightly")
+    with pytest.raises(ScheduleNotFound):
+        await client.backfill("nightly", since=harness.time, until=harness.time)
+
+
+async def test_a_schedule_is_changed_and_removed_at_run_time(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    await harness.client.schedule("hourly", job.bind(7), every=HOUR)
+    await harness.drain(until=start + HOUR)
+
+    changed = await harness.client.schedule("hourly", job.bind(8), cron="0 12 * * *", tz="Asia/Tokyo")
+    assert (changed.cron, changed.every, changed.tz, changed.counts.started) == ("0 12 * * *", None, "Asia/Tokyo", 1)
+    await harness.drain(until=start + timedelta(days=1))
+    assert (await harness.client.get(changed_id := _tick(start.replace(hour=3)))).output == 8, changed_id
+
+    await harness.client.unschedule(await _schedule(harness))
+    assert await harness.client.schedules() == []
+    await harness.drain(until=harness.time + timedelta(days=1))
+    assert len(await _ids(harness)) == 2
+
+
+async def test_declared_schedules_are_written_by_workers_and_by_clients_that_migrate(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+    assert await harness.client.schedules() == []
+
+    async with Client(harness.store, harness.jobs, migrate=True):
+        assert [each.name for each in await harness.client.schedules()] == ["hourly"]
+
+    harness.jobs.schedule("daily", job.bind(7), cron="@daily")
+    async with harness.worker():
+        await _until(harness, "daily", lambda each: True)
+
+
+async def _until(harness: ClientHarness, name: str, condition: Callable[[Schedule], bool]) -> None:
+    """Wait for a change that a worker makes, and that no event reports."""
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            found = {each.name: each for each in await harness.client.schedules()}
+            if name in found and condition(found[name]):
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_a_changed_declaration_changes_the_row_and_an_unchanged_one_keeps_the_next_tick(
+    harness: ClientHarness,
+) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+    await harness.drain()
+    for _ in range(3):  # deployments more frequent than the interval do not delay the tick
+        harness.clock.advance(timedelta(minutes=15))
+        await harness.drain()
+    assert (await _schedule(harness)).next_at == start + HOUR
+
+    changed = Jobs()
+    changed.include(_types_only(harness.jobs))
+    changed.schedule("hourly", job.bind(8), every=HOUR, overlap="queue")
+    async with Client(harness.store, changed, migrate=True):
+        schedule = await _schedule(harness)
+
+    assert (schedule.next_at, schedule.overlap) == (start + HOUR, "queue")
+
+
+def _types_only(jobs: Jobs) -> Jobs:
+    made = Jobs()
+    for job_type in jobs:
+        made.add(job_type)
+    return made
+
+
+async def test_a_declared_schedule_is_not_changed_or_removed_at_run_time(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+    await harness.drain()
+
+    with pytest.raises(ValueError, match=r"declared by the registry 'default'.*pause"):
+        await harness.client.unschedule("hourly")
+    with pytest.raises(ValueError, match="declared by the registry 'default'"):
+        await harness.client.schedule("hourly", job.bind(7), every=60)
+
+
+async def test_a_name_of_another_owner_stops_the_worker(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    await harness.client.schedule("hourly", job.bind(7), every=HOUR)
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+
+    with pytest.raises(ValueError, match="created at run time: choose another name"):
+        await in_time(Worker(harness.workers_client).run(signals=False))
+
+
+async def test_a_schedule_without_a_declaration_is_orphaned_until_it_is_declared_again(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+    await harness.drain()
+    await harness.client.schedule("tenant", job.bind(7), every=HOUR)
+    other = Jobs(name="other")
+    other.include(_types_only(harness.jobs))
+    other.schedule("zebra", job.bind(7), every=1000 * HOUR)
+    async with Worker(Client(harness.store, other), poll_interval=0.1, grace=1):
+        await _until(harness, "zebra", lambda each: True)
+    assert not (await _schedule(harness)).orphaned
+
+    without = _types_only(harness.jobs)
+    async with Worker(Client(harness.store, without), poll_interval=0.1, grace=1):
+        await _until(harness, "hourly", lambda each: each.orphaned)
+        harness.clock.advance(2 * HOUR)
+        await _until(harness, "tenant", lambda each: each.counts.started > 0)
+
+    schedule = await _schedule(harness)
+    assert (schedule.orphaned, schedule.counts, schedule.next_at) == (True, Counts(0, 0, 0), start + HOUR)
+    await harness.drain()
+    again = await _schedule(harness)
+    assert (again.orphaned, again.next_at, again.counts) == (False, start + 3 * HOUR, Counts(0, 0, 0))
+
+
+async def test_an_orphaned_schedule_may_be_removed(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+    await harness.drain()
+    async with Worker(Client(harness.store, _types_only(harness.jobs)), poll_interval=0.1, grace=1):
+        await _until(harness, "hourly", lambda each: each.orphaned)
+
+    await harness.client.unschedule("hourly")
+
+    assert await harness.client.schedules() == []
+
+
+async def test_many_workers_start_one_chain_per_tick(harness: ClientHarness) -> None:
+    job, start = harness.jobs.job(value), harness.time
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR, overlap="allow", missed="all")
+    await harness.drain()
+    workers = [Worker(harness.workers_client, poll_interval=0.1, grace=1) for _ in range(8)]
+    for worker in workers:
+        await worker.__aenter__()
+    try:
+        for number in range(1, 6):
+            harness.clock.advance(HOUR)
+            await _until(harness, "hourly", _has_started(number))
+    finally:
+        for worker in workers:
+            await worker.__aexit__(None, None, None)
+
+    assert await _ids(harness) == [_tick(start + n * HOUR) for n in range(1, 6)]
+    assert (await _schedule(harness)).counts == Counts(5, 0, 0)
+
+
+def _has_started(number: int) -> Callable[[Schedule], bool]:
+    return lambda schedule: schedule.counts.started >= number
+
+
+async def test_a_schedule_that_is_created_while_a_worker_sleeps_wakes_it(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    async with harness.worker(poll_interval=1000):
+        await harness.client.schedule("soon", job.bind(7), every=60)
+        harness.clock.advance(60)
+
+        await _until(harness, "soon", lambda each: each.counts.started > 0)
+
+
+async def test_concurrent_changes_are_not_lost(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    await harness.client.schedule("hourly", job.bind(7), every=HOUR)
+
+    async def fire(number: int) -> str:
+        chain = await harness.client.fire("hourly")
+        return str(chain.id)
+
+    fired = await asyncio.gather(*(fire(number) for number in range(8)))
+
+    # The clock stands still, so all of them have the same id, and each call counts.
+    assert len(set(fired)) == 1
+    assert (await _schedule(harness)).counts.started == 8
+
+
+async def test_a_schedule_that_a_live_worker_declares_is_not_orphaned(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
+    without = _types_only(harness.jobs)
+    without.schedule("zebra", job.bind(7), every=HOUR)
+    async with harness.worker():
+        await _until(harness, "hourly", lambda each: True)
+        async with Worker(Client(harness.store, without), poll_interval=0.1, grace=1):
+            await _until(harness, "zebra", lambda each: True)
+            # The worker writes what it declares first, and then looks for orphans: its tick comes after both.
+            harness.clock.advance(HOUR)
+            await _until(harness, "zebra", lambda each: each.counts.started > 0)
+
+    assert not (await _schedule(harness)).orphaned
+    async with Worker(Client(harness.store, without), poll_interval=0.1, grace=1):
+        await _until(harness, "hourly", lambda each: each.orphaned)
+
+
+async def test_a_waiting_tick_runs_after_the_earlier_chain_has_failed(harness: ClientHarness) -> None:
+    ran: list[datetime | None] = []
+
+    async def report(attempt: AttemptAdapter, number: int) -> int:
+        ran.append(attempt.attempt.tick)
+        if len(ran) == 1:
+            raise Fail("on purpose")
+        return number
+
+    job, start = harness.job(report), harness.time
+    await harness.client.schedule("hourly", job.bind(7), every=HOUR, overlap="queue", missed="all")
+    harness.clock.advance(2 * HOUR + timedelta(minutes=30))
+
+    await harness.drain()
+
+    assert ran == [start + HOUR, start + 2 * HOUR]
+    assert await _ids(harness, status="failed") == [_tick(start + HOUR)]
+    assert await _ids(harness, status="completed") == [_tick(start + 2 * HOUR)]

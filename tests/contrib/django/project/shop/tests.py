@@ -1,0 +1,291 @@
+"""What an application's tests see: in a TestCase, and in a TransactionTestCase, in which everything commits."""
+
+from contextlib import nullcontext
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import Permission, User
+from django.db import connection, transaction
+from django.test import SimpleTestCase, TestCase, TransactionTestCase, override_settings
+from django.utils import timezone
+
+from holdfast import ChainCancelled
+from holdfast.contrib.django import client
+from holdfast.contrib.django.checks import check_settings
+from holdfast.contrib.django.models import Attempt, Chain, Job, Schedule
+from holdfast.contrib.django.tasks_api import (
+    InvalidTask,
+    TaskResultDoesNotExist,
+    TaskResultStatus,
+    task_enqueued,
+    task_finished,
+    task_started,
+)
+from holdfast.contrib.django.testing import capture_jobs, drain
+from shop import holdfast_jobs, tasks
+from shop.models import Note, Order
+
+
+class Cases:
+    """The same in both kinds of test."""
+
+    def test_a_start_belongs_to_the_open_transaction(self):
+        with transaction.atomic():
+            order = Order.objects.create(customer="Ada")
+            kept = client().start(holdfast_jobs.pay.bind(order=order.pk))
+        try:
+            with transaction.atomic():
+                undone = client().start(holdfast_jobs.pay.bind(order=order.pk))
+                raise ZeroDivisionError
+        except ZeroDivisionError:
+            pass
+
+        assert client().get(kept.id) is not None
+        assert client().get(undone.id) is None
+        assert [job.id for job in Job.objects.all()] == [kept.id]
+
+    def test_models_inside_complete_commit_with_the_job(self):
+        order = Order.objects.create(customer="Ada")
+        chain = client().start(holdfast_jobs.pay.bind(order=order.pk, fail_after=True))
+
+        ends = drain()
+        while client().get(chain.id).status != "completed":
+            ends += drain()
+
+        kinds = [event.kind for event in ends if event.type == "pay"]
+        assert [kind for kind in kinds if kind != "released"] == ["retrying", "completed"]
+        order.refresh_from_db()
+        assert order.state == "paid"
+        texts = {f"paid once {order.pk}", f"receipt {order.pk}", f"receipt {order.pk} committed"}
+        assert {note.text for note in Note.objects.all()} == texts
+
+    def test_models_inside_complete_of_an_async_handler_are_refused(self):
+        order = Order.objects.create(customer="Ada")
+        refused = client().start(holdfast_jobs.pay_async.bind(order=order.pk))
+        other = client().start(holdfast_jobs.pay_async_with_sql.bind(order=order.pk))
+        plain = client().start(holdfast_jobs.remember_async.bind(text="async"))
+
+        drain()
+
+        assert "models cannot be used inside prepare(), complete() and tx_step" in client().get(refused.id).error
+        assert client().get(other.id).output == "paid"
+        assert Note.objects.get(pk=client().get(plain.id).output).text == "async"
+        order.refresh_from_db()
+        assert order.state == "paid"
+
+    def test_models_inside_tx_step_commit_with_the_checkpoint(self):
+        order = Order.objects.create(customer="Ada")
+        chain = client().start(holdfast_jobs.fulfil.bind(order=order.pk))
+        refused = client().start(holdfast_jobs.fulfil_async.bind(order=order.pk))
+
+        while client().get(chain.id).status not in ("completed", "failed"):
+            drain()
+
+        assert client().get(chain.id).output == ["reserved", "lost"]
+        assert [step.name for step in client().steps(chain.id)] == ["reserve", "lose"]
+        assert "models cannot be used" in client().get(refused.id).error
+        order.refresh_from_db()
+        assert order.state == "lost"
+
+    def test_jobs_that_a_block_starts_are_captured_and_run(self):
+        client().start(holdfast_jobs.remember.bind(text="before"))
+
+        with capture_jobs() as started:
+            client().start(holdfast_jobs.remember.bind(text="one"))
+        with capture_jobs(execute=True) as run:
+            client().start(holdfast_jobs.remember.bind(text="two"))
+
+        assert [(job.type, job.status, job.input["text"]) for job in started] == [("remember", "pending", "one")]
+        assert [(job.status, job.input["text"]) for job in run] == [("completed", "two")]
+
+    def test_no_job_of_another_test_is_here(self):
+        assert not Job.objects.exists()
+        assert client().stats().counts["completed"] == 0
+        client().start(holdfast_jobs.remember.bind(text="left behind"))
+
+    def test_the_models_read_and_refuse_to_write(self):
+        order = Order.objects.create(customer="Ada")
+        chain = client().start(holdfast_jobs.pay.bind(order=order.pk), key="k")
+        failed = tasks.flaky.using(max_attempts=1).enqueue(9)
+        drain()
+
+        row = Chain.objects.get(pk=chain.id)
+        attempt = Attempt.objects.get(job_id=failed.id)
+
+        assert (row.type, row.status, row.chain_status, row.key) == ("pay", "completed", "completed", "k")
+        assert row.input_json == {"order": order.pk, "fail_after": False}
+        assert row.output_json == "paid"
+        assert timezone.now() - row.created_at < timedelta(minutes=1)
+        assert Job.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1), type="pay").count() == 1
+        assert list(row.jobs) == [Job.objects.get(pk=chain.id)]
+        assert Job.objects.get(pk=failed.id).failure.type == "LookupError"
+        assert (attempt.number, attempt.outcome) == (1, "failed")
+        for write in (row.save, row.delete, Job.objects.all().delete, lambda: Job.objects.update(status="failed")):
+            with self.assertRaisesMessage(TypeError, "is read-only"):
+                write()
+
+    # Tasks
+
+    def test_results_of_tasks(self):
+        before = timezone.now()
+        results = [tasks.add.enqueue(1, b=2), tasks.add_async.using(priority=5).enqueue(3), tasks.flaky.enqueue(2)]
+        first = results[0]
+
+        assert (first.status, first.args, first.kwargs, first.attempts) == (TaskResultStatus.READY, [1], {"b": 2}, 0)
+        assert first == tasks.add.get_result(first.id)
+        run = drain()
+        while not results[2].is_finished:
+            drain()
+            results[2].refresh()
+        for result in results[:2]:
+            result.refresh()
+
+        assert run[0].job_id == results[1].id  # the higher priority
+        assert [each.return_value for each in results] == [3, 4, [2, results[2].id]]
+        assert [each.attempts for each in results] == [1, 1, 2]
+        assert [error.exception_class for error in results[2].errors] == [LookupError]
+        assert 'raise LookupError(f"attempt' in results[2].errors[0].traceback
+        assert before <= results[2].enqueued_at <= results[2].started_at < results[2].last_attempted_at
+        assert results[2].finished_at >= results[2].last_attempted_at
+
+    def test_a_deferred_and_a_cancelled_task(self):
+        later = tasks.add.using(run_after=timezone.now() + timedelta(hours=1)).enqueue(1)
+        client().cancel(later.id, reason="not needed")
+
+        assert drain() == []
+        later.refresh()
+        assert later.status == TaskResultStatus.FAILED
+        assert later.errors[0].exception_class is ChainCancelled
+        with self.assertRaises(TaskResultDoesNotExist):
+            tasks.add.get_result(client().start(holdfast_jobs.remember.bind(text="no task")).id)
+
+    def test_keys_limits_and_schedules_of_tasks(self):
+        first, second = tasks.bill.enqueue("Ada", number=1), tasks.bill.enqueue("Ada", 1)
+        third = tasks.bill.enqueue("Ada", 2)
+
+        assert first.id == second.id != third.id
+        drain()
+        assert [limit.name for limit in client().limits()] == ["per-customer"]
+        assert [schedule.name for schedule in client().schedules()] == ["shop.tasks.report"]
+        assert Schedule.objects.get().type == "shop.tasks.report"
+        third.refresh()
+        assert third.return_value == "Ada 2"
+
+    def test_a_task_of_a_module_that_workers_do_not_import(self):
+        from shop import late_tasks
+
+        result = late_tasks.double.enqueue(4)
+        drain()
+        result.refresh()
+
+        assert result.return_value == 8
+        assert Job.objects.get().type == "django.task"
+        with self.assertRaisesMessage(InvalidTask, "workers do not import its module"):
+            late_tasks.limited.enqueue()
+
+    def test_signals(self):
+        seen = []
+        receivers = {
+            name: lambda sender, task_result, name=name, **_: seen.append(
+                (name, task_result.id, str(task_result.status))
+            )
+            for name in ("enqueued", "started", "finished")
+        }
+        for signal, name in ((task_enqueued, "enqueued"), (task_started, "started"), (task_finished, "finished")):
+            signal.connect(receivers[name])
+            self.addCleanup(signal.disconnect, receivers[name])
+
+        nested = connection.in_atomic_block
+        with TestCase.captureOnCommitCallbacks(execute=True) if nested else nullcontext(), transaction.atomic():
+            result = tasks.note.enqueue("signals")
+            assert seen == []
+        drain()
+
+        assert seen == [
+            ("enqueued", result.id, "READY"),
+            ("started", result.id, "RUNNING"),
+            ("finished", result.id, "SUCCESSFUL"),
+        ]
+
+
+class InATestCase(Cases, TestCase):
+    pass
+
+
+class ConfigurationCases(SimpleTestCase):
+    def test_mistakes_are_reported(self):
+        for given, text in {
+            "redis://": "is a dict",
+            ("DATABASE", "nowhere"): "DATABASES has: default, other",
+            ("DATABSE", "default"): "unknown keys: DATABSE",
+            ("DATABASE", 7): "is a text, not int",
+            ("STORE", "redi://x"): "there is no store for redi://",
+        }.items():
+            with override_settings(HOLDFAST=dict([given]) if isinstance(given, tuple) else given):
+                assert text in " ".join(error.msg for error in check_settings(None)), given
+        with override_settings(HOLDFAST={"DATABASE": "default", "STORE": "redis://x"}):
+            assert "either an alias or an address" in check_settings(None)[0].msg
+        with override_settings(TASKS={"default": {**settings.TASKS["default"], "OPTIONS": {"retries": 3}}}):
+            assert "has retries" in tasks.add.get_backend().check()[0].msg
+        assert check_settings(None) == []
+
+    def test_another_store(self):
+        with override_settings(HOLDFAST={"STORE": "memory://django-tests"}):
+            result = tasks.add.enqueue(1, b=5)
+            chain = client().start(holdfast_jobs.fulfil.bind(order=1))
+            client().cancel(chain.id)
+            drain()
+            result.refresh()
+
+            assert result.return_value == 6
+            assert [each.id for each in client().list_chains(type="shop.tasks.add").items] == [result.id]
+
+
+class InATransactionTestCase(Cases, TransactionTestCase):
+    pass
+
+
+class AdminCases(TestCase):
+    def setUp(self):
+        self.user = User.objects.create_user("ops", password="x", is_staff=True)
+        self.client.force_login(self.user)
+        client().start(holdfast_jobs.remember.bind(text="waits"), delay=3600, key="k")
+        self.job = Job.objects.get()
+
+    def test_only_users_with_the_permission_see_and_act(self):
+        assert self.client.get("/admin/holdfast/job/").status_code == 403
+
+        self.permit("view_job", "view_chain", "view_schedule")
+        for page in ("job/", "chain/", "schedule/", f"job/{self.job.pk}/change/"):
+            assert self.client.get(f"/admin/holdfast/{page}").status_code == 200, page
+        assert self.client.get("/admin/holdfast/job/add/").status_code == 403
+        assert b'value="cancel"' not in self.client.get("/admin/holdfast/job/").content
+        self.act("cancel")
+        assert client().get(self.job.pk).status == "pending"
+
+    def test_actions_are_recorded_with_the_user(self):
+        self.permit("view_job", "operate_job")
+
+        self.act("run_now")
+        assert client().get(self.job.pk).scheduled_at <= timezone.now()
+        self.act("cancel")
+        assert client().get(self.job.pk).status == "cancelled"
+        refused = self.act("run_now")
+        self.act("retry")
+        assert client().get(self.job.pk).status == "pending"
+        assert self.job.pk.encode() in refused.content
+        self.act("remove")
+        assert client().get(self.job.pk) is not None
+        self.permit("delete_job")
+        self.act("remove")
+        assert client().get(self.job.pk) is None
+        assert {(entry.user, entry.action) for entry in client().audit()} == {
+            ("ops", action) for action in ("run_now", "cancel", "retry", "delete")
+        }
+
+    def permit(self, *names):
+        self.user.user_permissions.add(*Permission.objects.filter(codename__in=names))
+
+    def act(self, action):
+        data = {"action": action, "_selected_action": [self.job.pk]}
+        return self.client.post("/admin/holdfast/job/", data, follow=True)

@@ -1,0 +1,43 @@
+"""`send`, `retry --from-step`, and steps in `show` and `report`."""
+
+from holdfast import SyncClient
+from holdfast.testing import drain_sync
+from tests.edges.cli.conftest import CommandLine
+from tests.edges.cli.shop import ship
+
+
+def test_messages_steps_and_a_retry_from_a_step(holdfast: CommandLine, client: SyncClient) -> None:
+    chain = client.start(ship.bind(order=7))
+    drain_sync(client)
+    assert holdfast.json("explain", chain.id)["reasons"][0]["kind"] == "message"
+
+    assert "no JSON" in holdfast("send", chain.id, "label", "text", exit=2).err
+    assert holdfast("send", "unknown", "label", "1", exit=3).err
+    assert holdfast.json("send", chain.id, "label", '""') == {"chain": chain.id, "name": "label", "first": True}
+    assert "not stored" in holdfast("send", chain.id, "label", "-", input='"A"').out
+    drain_sync(client)
+
+    document = holdfast.json("show", chain.id)["jobs"][0]
+    assert [(step["name"], step["each"], step["kind"]) for step in document["steps"]] == [
+        ("charge", 7, "step"),
+        ("label", None, "receive"),
+    ]
+    assert "result" not in document["steps"][0]
+    (charge, _) = holdfast.json("show", chain.id, "--payload")["jobs"][0]["steps"]
+    assert charge["result"] == {"payment": 7, "password": "***"}
+    shown = holdfast("show", chain.id, "--payload").out
+    assert "steps of ship" in shown
+    assert "open sesame" not in shown
+    assert "open sesame" in holdfast("show", chain.id, "--payload", "--secrets").out
+    report = holdfast.json("report", chain.id)
+    assert [step["name"] for step in report["steps"]] == ["charge", "label"]
+    assert [attempt["outcome"] for attempt in report["attempts"]] == ["suspended", "failed"]
+    assert "charge" in holdfast("report", chain.id).out
+
+    assert "no step 'unknown'" in holdfast("retry", chain.id, "--from-step", "unknown", exit=3).err
+    holdfast("retry", chain.id, "--from-step", "label")
+    holdfast("send", chain.id, "label", '"A-17"')
+    drain_sync(client)
+
+    assert holdfast.json("wait", chain.id)["output"] == "A-17"
+    assert "already finished" in holdfast("send", chain.id, "late", "1", exit=1).err

@@ -1,0 +1,50 @@
+"""The tutorial does what it says, step by step, in an empty folder."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+import urllib.request
+from pathlib import Path
+
+from tests.project.shell import Shell
+from tests.project.snippets import ROOT, snippets
+
+PAGE = ROOT / "docs" / "tutorial.md"
+
+
+def test_the_tutorial_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
+    port = _free_port()
+    answers: dict[str, str] = {}
+    for snippet in snippets(PAGE):
+        if file := re.match(r"# (\S+\.(?:py|toml))\n", snippet.text):
+            (tmp_path / file[1]).write_text(snippet.text)
+        else:
+            for line in snippet.text.replace("8765", str(port)).splitlines():
+                answers[line] = shell.run(line)
+
+    assert "No live worker runs jobs of the type `charge`" in answers["holdfast explain $(cat id.txt)"]
+    assert answers["holdfast wait $(cat id.txt) --timeout 30s"] == '"parcel 1"\n'
+    assert "CE" in answers["holdfast schedules"]
+    assert "1 passed" in answers["python -m pytest -q test_shop.py"]
+    assert "Overview" in _page(f"http://127.0.0.1:{port}/")
+
+
+def _page(address: str) -> str:
+    """The page, once the server has started."""
+    until = time.monotonic() + 30
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - our own address
+                return str(answer.read(), "utf-8")
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

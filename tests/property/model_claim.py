@@ -1,0 +1,84 @@
+"""The claim of a store, checked and repeated in the model.
+
+Which of several jobs takes the last place of a lane depends on the turns of tracks, which the stores count differently.
+So the model does not claim by itself: it takes the jobs that the store chose, and checks that the choice was right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import ClaimJobs
+from holdfast.stores.memory import MemoryStore
+from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.claim import _claim  # pyright: ignore[reportPrivateUsage]
+
+
+def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str]) -> list[Record]:
+    """Claim the chosen jobs. AssertionError if the claim must not choose them, or must choose others as well."""
+    state: State = model._state  # pyright: ignore[reportPrivateUsage]
+    state.clock = model.clock
+    assert len(chosen) <= op.limit
+    plain = [job.id for job in _due(state, op) if job.id not in state.lanes.of]
+    taken = [job_id for job_id in chosen if job_id in plain]
+    assert taken == plain[: len(taken)]
+    claimed = [_take(state, op, job_id) for job_id in chosen]
+    left = _startable(state, op)
+    if len(claimed) < op.limit:
+        assert left == []
+    # A job that still could start could have started before.
+    assert not left or min((job.priority for job in claimed), default=0) >= max(job.priority for job in left)
+    state.undo.clear()
+    return claimed
+
+
+def _take(state: State, op: ClaimJobs, job_id: str) -> Record:
+    job, now = state.jobs[job_id], state.now()
+    assert job in _due(state, op)
+    assert not _waits(state, job), f"{job_id} takes a lane that is full"
+    lanes = state.lanes
+    waiting = lanes._waiting_job(job) if job_id in lanes.of else None  # pyright: ignore[reportPrivateUsage]
+    for rule in () if job_id not in lanes.of else lanes.of[job_id].rules:
+        lane = lanes.lane(rule.lane)
+        assert waiting is not None
+        lane.take(waiting, now)
+        if lane.kind == "rate":
+            lanes.tats[rule.lane] = lane.tat
+            lanes.counted[job_id] = job.attempt + 1
+    terms = {each.type: each for each in op.types}
+    return _claim(state, op, terms, job_id)
+
+
+def _waits(state: State, job: Record) -> bool:
+    """Whether one of its lanes does not let the job start."""
+    lanes = state.lanes
+    if job.id not in lanes.of:
+        return False
+    waiting = lanes._waiting_job(job)  # pyright: ignore[reportPrivateUsage]
+    return any(not lanes.lane(rule.lane).allows(waiting, state.now()) for rule in lanes.of[job.id].rules)
+
+
+def _startable(state: State, op: ClaimJobs) -> list[Record]:
+    """The due jobs that no lane holds back. The first job of a track that waits holds back the others."""
+    found: list[Record] = []
+    parked: set[str] = set()
+    for job in _due(state, op):
+        lanes = state.lanes.of.get(job.id)
+        if lanes is None or (lanes.track not in parked and not _waits(state, job)):
+            found.append(job)
+        elif not any(rule.kind == "order" for rule in lanes.rules):
+            parked.add(lanes.track)
+    return found
+
+
+def _due(state: State, op: ClaimJobs) -> list[Record]:
+    """The due jobs, best first."""
+    types = {each.type for each in op.types} - state.paused
+    now = state.now()
+    found = [
+        job
+        for job in state.jobs.values()
+        if job.status is Status.PENDING and job.type in types and job.scheduled_at <= now
+    ]
+    return sorted(found, key=lambda job: (-job.priority, job.scheduled_at, job.seq))

@@ -1,0 +1,654 @@
+"""Durable steps: results are stored, and a later attempt does not run them again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from holdfast import (
+    Attempt,
+    Fail,
+    MessageTimeout,
+    PayloadRefused,
+    Retry,
+    Status,
+    StepTimeout,
+    Suspended,
+    SyncAttempt,
+)
+from holdfast.testing.drain import drain
+from tests.worker.harness import WorkerHarness
+
+NO_DELAY = Retry(initial=0, max_attempts=5)
+
+
+class Payment(msgspec.Struct, frozen=True):
+    id: int
+
+
+async def _run(harness: WorkerHarness, *, advance: bool = False) -> list[str]:
+    events = await drain(harness.client, advance=advance, retry=NO_DELAY, timeout=30)
+    return [event.kind for event in events]
+
+
+async def test_a_later_attempt_gets_the_stored_results(harness: WorkerHarness) -> None:
+    calls: list[str] = []
+
+    async def charge(order: int) -> Payment:
+        calls.append("charge")
+        return Payment(order)
+
+    def label(order: int, *, prefix: str) -> str:
+        calls.append("label")
+        return f"{prefix}-{order}"
+
+    @harness.jobs.job
+    async def fulfil(attempt: Attempt, order: int) -> str:
+        payment = await attempt.step("charge", charge, order)
+        text = await attempt.step("label", label, order, prefix="A")
+        calls.append("between")
+        if attempt.job.attempt < 3:
+            raise ValueError("no luck")
+        return f"{payment.id} {text}"
+
+    chain = await harness.start(fulfil.bind(7))
+
+    assert await _run(harness) == ["retrying", "retrying", "completed"]
+    assert (await harness.chain(chain)).output == "7 A-7"
+    assert calls == ["charge", "label", "between", "between", "between"]
+    steps = await harness.client.steps(chain)
+    assert [(step.name, step.each, step.result, step.error, step.attempt) for step in steps] == [
+        ("charge", None, {"id": 7}, None, 1),
+        ("label", None, "A-7", None, 1),
+    ]
+    assert all(step.started_at <= step.finished_at for step in steps)
+
+
+async def test_steps_run_concurrently_and_share_a_name_with_each(harness: WorkerHarness) -> None:
+    calls: list[int] = []
+
+    async def double(number: int) -> int:
+        calls.append(number)
+        await asyncio.sleep(0)
+        return 2 * number
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> list[int]:
+        found = await asyncio.gather(*(attempt.step("double", double, n, each=n) for n in range(5)))
+        if attempt.job.attempt == 1:
+            raise ValueError("no luck")
+        return found
+
+    chain = await harness.start(work.bind())
+
+    await _run(harness)
+
+    assert (await harness.chain(chain)).output == [0, 2, 4, 6, 8]
+    assert sorted(calls) == [0, 1, 2, 3, 4]
+    assert sorted(step.each for step in await harness.client.steps(chain)) == [0, 1, 2, 3, 4]
+
+
+async def test_a_name_that_is_used_twice_is_an_error_at_the_call(harness: WorkerHarness) -> None:
+    async def nothing() -> None: ...
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> list[str]:
+        found: list[str] = []
+        await attempt.step("a", nothing)
+        await attempt.step("b", nothing, each=1)
+        await attempt.step("b", nothing, each=2)
+        calls: list[Callable[[], object]] = [
+            lambda: attempt.step("a", nothing),
+            lambda: attempt.sleep("a", 1),
+            lambda: attempt.receive("a", int),
+            lambda: attempt.cursor("a", list[int]()),
+            lambda: attempt.step("b", nothing, each=2),
+        ]
+        for call in calls:
+            try:
+                call()
+            except RuntimeError as error:
+                found.append(str(error))
+        return found
+
+    chain = await harness.start(work.bind())
+
+    await _run(harness)
+
+    found = (await harness.chain(chain)).output
+    assert found is not None
+    assert len(found) == 5
+    assert all("used twice" in each for each in found)
+
+
+async def test_a_failed_step_stores_its_error_and_runs_again(harness: WorkerHarness) -> None:
+    calls: list[int] = []
+
+    async def flaky() -> int:
+        calls.append(len(calls))
+        if len(calls) < 3:
+            raise ValueError(f"try {len(calls)}")
+        return len(calls)
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> int:
+        return await attempt.step("flaky", flaky)
+
+    chain = await harness.start(work.bind())
+    worker = harness.worker(retry=Retry(initial=3600, jitter=0))
+    async with worker:
+        await harness.ended(chain)
+
+        (step,) = await harness.client.steps(chain)
+        assert (step.result, str(step.error), step.attempt) == (None, "ValueError: try 1", 1)
+        assert "flaky" in (step.error.traceback if step.error else "")
+    harness.clock.advance(3600)
+
+    await _run(harness)
+
+    (step,) = await harness.client.steps(chain)
+    assert (step.result, step.error, step.attempt) == (3, None, 3)
+
+
+async def test_a_step_has_its_own_retry_and_timeout_within_the_attempt(harness: WorkerHarness) -> None:
+    calls: list[str] = []
+
+    async def flaky() -> str:
+        calls.append("flaky")
+        if calls.count("flaky") < 3:
+            raise ValueError("no luck")
+        return "done"
+
+    async def hang() -> None:
+        calls.append("hang")
+        await asyncio.sleep(60)
+
+    async def final() -> None:
+        calls.append("final")
+        raise Fail("for good")
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        again = Retry(initial=0, jitter=0, max_attempts=5)
+        done = await attempt.step("flaky", flaky, retry=again)
+        with pytest.raises(StepTimeout, match="'hang' took longer than"):
+            await attempt.step("hang", hang, retry=Retry(initial=0, max_attempts=2), timeout=0.01)
+        with pytest.raises(Fail):
+            await attempt.step("final", final, retry=again)
+        return done
+
+    chain = await harness.start(work.bind())
+
+    assert await _run(harness) == ["completed"]
+    assert calls == ["flaky"] * 3 + ["hang"] * 2 + ["final"]
+    errors = {step.name: step.error and step.error.type for step in await harness.client.steps(chain)}
+    assert errors == {"flaky": None, "hang": "StepTimeout", "final": "Fail"}
+
+
+async def test_results_are_validated_and_typed(harness: WorkerHarness) -> None:
+    untyped: Any = eval("lambda value: value")  # noqa: S307 - a function without annotations
+
+    async def wrong() -> int:
+        return "text"  # type: ignore[return-value]
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> list[str]:
+        assert await attempt.step("plain", untyped, {"a": [1, None]}) == {"a": [1, None]}
+        assert await attempt.step("returns", untyped, Payment(3), returns=Payment) == Payment(3)
+        found: list[str] = []
+        calls: list[tuple[str, Any, tuple[Any, ...]]] = [
+            ("tuple", untyped, ((1, 2),)),
+            ("struct", untyped, (Payment(1),)),
+            ("wrong", wrong, ()),
+        ]
+        for name, function, args in calls:
+            try:
+                await attempt.step(name, function, *args)
+            except PayloadRefused as error:
+                found.append(str(error))
+        return found
+
+    chain = await harness.start(work.bind())
+
+    assert await _run(harness) == ["completed"]
+    found = (await harness.chain(chain)).output
+    assert found is not None
+    assert [name in text for name, text in zip(("'tuple'", "'struct'", "'wrong'"), found, strict=True)] == [True] * 3
+
+
+async def test_a_stored_result_that_no_longer_matches_names_the_step_the_value_and_the_command(
+    harness: WorkerHarness,
+) -> None:
+    async def old() -> dict[str, int]:
+        return {"amount": 5}
+
+    async def new() -> Payment:
+        raise AssertionError
+
+    @harness.jobs.job(retry=Retry(initial=0, max_attempts=2))
+    async def work(attempt: Attempt) -> None:
+        await attempt.step("charge", old if attempt.job.attempt == 1 else new)
+        raise ValueError("no luck")
+
+    chain = await harness.start(work.bind())
+
+    await _run(harness)
+
+    error = (await harness.chain(chain)).error
+    assert error is not None
+    assert error.type == "PayloadRefused"
+    assert all(part in error for part in ("'charge'", '{"amount":5}', f"holdfast retry {chain.id} --from-step charge"))
+
+
+async def test_a_long_sleep_ends_the_attempt_and_continues_it(harness: WorkerHarness) -> None:
+    seen: list[tuple[int, str]] = []
+
+    @harness.jobs.job(retry=Retry(initial=0, max_attempts=1))
+    async def work(attempt: Attempt) -> str:
+        seen.append((attempt.job.attempt, attempt.claim.token))
+        try:
+            await attempt.sleep("cool-down", timedelta(hours=1))
+        except Exception:  # does not catch Suspended
+            return "caught"
+        await attempt.sleep_until("until", datetime(2026, 1, 2, tzinfo=UTC))
+        await attempt.sleep_until("past", datetime(2020, 1, 2, tzinfo=UTC))
+        return "done"
+
+    chain = await harness.start(work.bind())
+
+    assert await _run(harness) == ["suspended"]
+    job = await harness.job(chain)
+    assert (job.status, job.attempt, job.worker) == (Status.PENDING, 0, None)
+    assert job.scheduled_at == job.created_at + timedelta(hours=1)
+    explanation = await harness.client.explain(chain)
+    assert explanation is not None
+    assert next(reason.kind for reason in explanation.reasons) == "scheduled"
+    assert await harness.client.steps(chain) == []
+
+    assert await _run(harness, advance=True) == ["suspended", "completed"]
+    assert (await harness.chain(chain)).output == "done"
+    assert [number for number, _ in seen] == [1, 1, 1]
+    assert len({token for _, token in seen}) == 3
+    assert [step.name for step in await harness.client.steps(chain)] == ["cool-down", "until", "past"]
+    report = await harness.report(chain)
+    assert [attempt.outcome for attempt in report.attempts] == ["suspended", "suspended", "completed"]
+    assert [step.name for step in report.steps] == ["cool-down", "until", "past"]
+
+
+async def test_a_short_sleep_waits_in_place(harness: WorkerHarness) -> None:
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        await attempt.sleep("short", 4)
+        return "done"
+
+    chain = await harness.start(work.bind())
+
+    assert await _run(harness, advance=True) == ["completed"]
+    assert (await harness.job(chain)).created_at + timedelta(seconds=4) == (await harness.job(chain)).finished_at
+
+
+async def test_run_now_ends_a_sleep_and_not_a_receive(harness: WorkerHarness) -> None:
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        await attempt.sleep("nap", 3600)
+        return await attempt.receive("label", str)
+
+    chain = await harness.start(work.bind())
+    await _run(harness)
+    await harness.client.run_now(chain)
+
+    assert await _run(harness) == ["suspended"]
+    before = await harness.job(chain)
+    await harness.client.run_now(chain)
+    assert await harness.job(chain) == before
+    assert await _run(harness, advance=True) == []
+
+
+async def test_a_handler_that_swallows_suspended_fails_the_attempt(harness: WorkerHarness) -> None:
+    @harness.jobs.job(retry=Retry(initial=0, max_attempts=1))
+    async def work(attempt: Attempt) -> str:
+        try:
+            await attempt.sleep("nap", 3600)
+        except Suspended:
+            return "swallowed"
+        return "done"
+
+    chain = await harness.start(work.bind())
+
+    assert await _run(harness) == ["failed"]
+    assert "Suspended" in str((await harness.chain(chain)).error)
+
+
+async def test_a_suspension_waits_for_the_other_steps_of_the_attempt(harness: WorkerHarness) -> None:
+    done: list[str] = []
+    release = asyncio.Event()
+
+    async def slow(name: str) -> str:
+        if name == "first":
+            await release.wait()
+        done.append(name)
+        return name
+
+    async def sequence(attempt: Attempt) -> None:
+        await attempt.step("first", slow, "first")
+        await attempt.step("second", slow, "second")
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(attempt.sleep("nap", 3600))
+            group.create_task(sequence(attempt))
+            group.create_task(attempt.receive("label", str, timeout=7200))
+            asyncio.get_running_loop().call_soon(release.set)
+        return "done"
+
+    chain = await harness.start(work.bind())
+
+    assert await _run(harness) == ["suspended"]
+    assert done == ["first", "second"]
+    assert await harness.client.send(chain, "label", "A-17")
+    assert await _run(harness) == ["suspended"]
+    assert await _run(harness, advance=True) == ["completed"]
+    assert done == ["first", "second"]
+
+
+async def test_a_message_wakes_the_job_and_has_a_type(harness: WorkerHarness) -> None:
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> int:
+        payment = await attempt.receive("paid", Payment)
+        early = await attempt.receive("early", int | None)
+        return payment.id + (early or 0)
+
+    chain = await harness.start(work.bind())
+    assert await harness.client.send(chain, "early", 30)
+    async with harness.worker():
+        await harness.recorder.receive("suspended")
+        explanation = await harness.client.explain(chain)
+        assert explanation is not None
+        assert [reason.kind for reason in explanation.reasons] == ["message"]
+        assert not explanation.claimable
+        assert "`paid`" in explanation.text
+
+        assert await harness.client.send(chain, "paid", Payment(4))
+        assert not await harness.client.send(chain, "paid", Payment(5))
+
+        assert await harness.client.wait(chain, timeout=30) == 34
+
+
+async def test_a_message_of_the_wrong_type_is_an_error_and_a_retry_from_the_step_removes_it(
+    harness: WorkerHarness,
+) -> None:
+    @harness.jobs.job(retry=Retry(initial=0, max_attempts=1))
+    async def work(attempt: Attempt) -> int:
+        return await attempt.receive("paid", int)
+
+    chain = await harness.start(work.bind())
+    await harness.client.send(chain, "paid", "text")
+    assert await _run(harness) == ["failed"]
+    assert "--from-step paid" in str((await harness.chain(chain)).error)
+
+    await harness.client.retry(chain, from_step="paid")
+    assert await harness.client.send(chain, "paid", 3)
+
+    assert await _run(harness) == ["completed"]
+
+
+async def test_a_timeout_of_a_receive_is_raised_and_remembered(harness: WorkerHarness) -> None:
+    seen: list[str] = []
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        try:
+            await attempt.receive("label", str, timeout=86400)
+        except MessageTimeout as error:
+            seen.append(str(error))
+        await attempt.sleep("later", 3600)
+        return "done"
+
+    chain = await harness.start(work.bind())
+    await _run(harness)
+    harness.clock.advance(86400)
+    await _run(harness)
+    assert await harness.client.send(chain, "label", "late")
+
+    assert await _run(harness, advance=True) == ["completed"]
+    assert len(seen) == 2
+    label, later = await harness.client.steps(chain)
+    assert (label.name, label.error and label.error.type, later.name) == ("label", "MessageTimeout", "later")
+
+
+async def test_a_short_receive_waits_in_place(harness: WorkerHarness) -> None:
+    begun = asyncio.Event()
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        begun.set()
+        return await attempt.receive("label", str, timeout=4)
+
+    chain = await harness.start(work.bind())
+    async with harness.worker():
+        await begun.wait()
+        await harness.client.send(chain, "label", "A")
+        assert await harness.client.wait(chain, timeout=30) == "A"
+    assert harness.recorder.find("suspended") == []
+
+
+async def test_sleep_and_receive_are_refused_inside_a_step_and_a_block(harness: WorkerHarness) -> None:
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> list[str]:
+        found: list[str] = []
+
+        async def inner(name: str) -> None:
+            for call in (lambda: attempt.sleep(name, 60), lambda: attempt.receive(name, str)):
+                try:
+                    await call()
+                except RuntimeError as error:
+                    found.append(str(error))
+
+        async def inner_tx(tx: Any, name: str) -> None:
+            await inner(name)
+
+        await attempt.step("step", inner, "in-step")
+        await attempt.tx_step("tx", inner_tx, "in-tx")
+        async with attempt.prepare():
+            await inner("in-prepare")
+        async with attempt.complete() as done:
+            await inner("in-complete")
+            return done.output(found)
+
+    chain = await harness.start(work.bind())
+
+    await _run(harness)
+
+    found = (await harness.chain(chain)).output
+    assert found is not None
+    assert [text.split()[1] for text in found] == [
+        name for name in ("'in-step'", "'in-tx'", "'in-prepare'", "'in-complete'") for _ in range(2)
+    ]
+
+
+async def test_step_id_is_stable_until_a_retry_from_the_step(harness: WorkerHarness) -> None:
+    seen: list[tuple[str, str, str]] = []
+
+    async def nothing() -> None: ...
+
+    @harness.jobs.job(retry=Retry(initial=0, max_attempts=2))
+    async def work(attempt: Attempt) -> None:
+        seen.append((attempt.step_id("charge"), attempt.step_id("charge", each=1), attempt.step_id("ship")))
+        await attempt.step("charge", nothing)
+        await attempt.step("ship", nothing)
+        raise ValueError("no luck")
+
+    chain = await harness.start(work.bind())
+    await _run(harness)
+    await harness.client.retry(chain)
+    await _run(harness)
+    assert len(seen) == 4
+    assert len(set(seen)) == 1
+    assert len(set(seen[0])) == 3
+
+    await harness.client.retry(chain, from_step="ship")
+    await _run(harness)
+
+    before, after = seen[0], seen[-1]
+    assert (before[0] == after[0], before[2] == after[2]) == (True, False)
+    assert seen[-1] == seen[-2]
+
+
+async def test_a_cursor_continues_after_the_last_saved_position(harness: WorkerHarness) -> None:
+    seen: list[int] = []
+
+    def after(last: int | None) -> list[int]:
+        return list(range(0 if last is None else last + 1, 10))
+
+    @harness.jobs.job
+    async def by_count(attempt: Attempt) -> None:
+        async for row in attempt.cursor("rows", iter(range(10)), every=3):
+            seen.append(row)
+            if attempt.job.attempt == 1 and row == 7:
+                raise ValueError("no luck")
+
+    @harness.jobs.job
+    async def by_item(attempt: Attempt) -> None:
+        async for row in attempt.cursor("rows", after, every=4):
+            seen.append(row)
+            if attempt.job.attempt == 1 and row == 5:
+                raise ValueError("no luck")
+
+    chain = await harness.start(by_count.bind())
+    await _run(harness)
+    assert seen == [*range(8), *range(6, 10)]
+    (step,) = await harness.client.steps(chain)
+    assert (step.name, step.result) == ("rows", 10)
+
+    seen.clear()
+    await harness.start(by_item.bind())
+    await _run(harness)
+    assert seen == [*range(6), *range(4, 10)]
+
+
+async def test_a_suspension_saves_the_position_of_a_cursor(harness: WorkerHarness) -> None:
+    seen: list[int] = []
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> None:
+        async for row in attempt.cursor("rows", range(4)):
+            seen.append(row)
+            if row == 2:
+                await attempt.sleep("nap", 60)
+
+    await harness.start(work.bind())
+
+    assert await _run(harness, advance=True) == ["suspended", "completed"]
+    assert seen == [0, 1, 2, 2, 3]
+
+
+async def test_plain_handlers_have_the_same_steps(harness: WorkerHarness) -> None:
+    calls: list[str] = []
+
+    def charge(order: int) -> Payment:
+        calls.append("charge")
+        return Payment(order)
+
+    def hang() -> None:
+        import time
+
+        time.sleep(0.3)
+
+    @harness.jobs.job
+    def work(attempt: SyncAttempt, order: int) -> str:
+        payment = attempt.step("charge", charge, order)
+        attempt.tx_step("reserve", lambda tx, n: calls.append("reserve"), 1)
+        calls.extend(f"row {row}" for row in attempt.cursor("rows", range(3), every=1))
+        with pytest.raises(StepTimeout):
+            attempt.step("hang", hang, timeout=0.01)
+        with pytest.raises(RuntimeError, match="used twice"):
+            attempt.step("charge", charge, order)
+        attempt.sleep("short", 0)
+        attempt.sleep("nap", 3600)
+        label = attempt.receive("label", str)
+        with pytest.raises(MessageTimeout):
+            attempt.receive("never", str, timeout=0.01)
+        return f"{payment.id} {label} {len(attempt.step_id('charge'))}"
+
+    chain = await harness.start(work.bind(7))
+
+    assert await _run(harness) == ["suspended"]
+    harness.clock.advance(3600)
+    assert await _run(harness) == ["suspended"]
+    await harness.client.send(chain, "label", "A-17")
+    assert await _run(harness) == ["completed"]
+    assert (await harness.chain(chain)).output == "7 A-17 32"
+    assert calls == ["charge", "reserve", "row 0", "row 1", "row 2"]
+
+
+async def test_a_stale_attempt_stores_no_step(harness: WorkerHarness) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def charge() -> str:
+        return "stale"
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        if not begun.is_set():
+            begun.set()
+            while not go_on.is_set():
+                with suppress(asyncio.CancelledError):  # continue although the attempt is aborted
+                    await asyncio.sleep(0.01)
+            await attempt.step("charge", charge)
+        return "done"
+
+    chain = await harness.start(work.bind())
+    async with harness.worker():
+        await begun.wait()
+        harness.reaped("work")
+        go_on.set()
+        assert await harness.client.wait(chain, timeout=30) == "done"
+    assert await harness.client.steps(chain) == []
+
+
+async def test_options_and_keyword_arguments_of_the_function_exclude_each_other(harness: WorkerHarness) -> None:
+    async def function(*, amount: int) -> int:
+        return amount
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> str:
+        assert await attempt.step("plain", function, amount=3) == 3
+        with pytest.raises(TypeError, match=r"functools\.partial"):
+            attempt.step("both", function, amount=3, each=1)  # type: ignore[call-overload]
+        with pytest.raises(ValueError, match="1 to 200"):
+            await attempt.step("", function, amount=3)
+        with pytest.raises(TypeError, match="JSON value"):
+            await attempt.step("each", lambda: 1, each=object())
+        return "done"
+
+    await harness.start(work.bind())
+
+    assert await _run(harness) == ["completed"]
+
+
+async def test_limits_on_the_number_and_size_of_steps(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.worker.steps.log.STEPS_LIMIT", 3)
+    monkeypatch.setattr("holdfast.worker.steps.log.SIZE_LIMIT", 100)
+
+    async def text(length: int) -> str:
+        return "x" * length
+
+    @harness.jobs.job
+    async def work(attempt: Attempt) -> None:
+        await attempt.step("a", text, 10)
+        with pytest.raises(RuntimeError, match="100 bytes"):
+            await attempt.step("b", text, 100)
+        await attempt.step("c", text, 10)
+        with pytest.raises(RuntimeError, match="3 steps"):
+            await attempt.step("d", text, 1)
+
+    await harness.start(work.bind())
+
+    assert await _run(harness) == ["completed"]
