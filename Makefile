@@ -6,10 +6,10 @@ NO_SERVER := -m "not (postgres or redis or valkey)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check matrix others interrupts bench torture docs format lint types layers clean
+.PHONY: help demo quick test check matrix others django interrupts bench torture docs browser screenshots format lint types layers clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/runtime  ## run chains in the terminal, on a temporary SQLite file
 	@$(BIN)/holdfast demo
@@ -19,9 +19,9 @@ quick: lint  ## under a minute: lint, unit tests, memory and SQLite conformance,
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal $(NO_SERVER) \
 	    tests/unit tests/conformance tests/worker --ignore tests/worker/test_processes.py
 
-# Two processes: many tests wait for servers. Each process starts its own servers.
+# Three processes, also on two cores: most of the time the tests wait for servers. Each process starts its own servers.
 test: .venv/dev  ## the whole suite, on real servers
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
 check: lint types layers test  ## lint, types, layers and the whole suite
 
@@ -30,6 +30,10 @@ matrix: .venv/dev  ## the whole suite on every installed interpreter
 
 others: .venv/dev  ## a short selection on the other interpreters
 	$(BIN)/python -m tools.matrix --others
+
+# One environment per pair of interpreter and Django under .venv-django. pip downloads Django's own tests.
+django: .venv/dev  ## the Django integration, on every pair of Python and Django, with Django's own tests of tasks
+	$(BIN)/python -m tools.django
 
 # The suite interrupts blocking calls at a sample of these points. All of them take about five minutes.
 interrupts: .venv/dev  ## interrupt blocking calls at every point where a signal handler can run
@@ -53,8 +57,27 @@ torture: .venv/dev  ## faults against a real store
 	    --report torture-$(STORE).json --page torture-$(STORE).html
 
 # The README's and the guides' snippets are tests: they run.
-docs: .venv/dev  ## run the snippets of the README and the guides
+snippets: .venv/dev  ## run the snippets of the README and the guides
 	$(BIN)/python -m pytest tests/project
+
+docs: .venv/dev  ## build the documentation site in build/site
+	$(INSTALL) -e '.[docs]'
+	$(BIN)/python -m tools.site
+
+# The browser tests are collected where a browser is installed. `BROWSER` may name another Chromium or Chrome.
+browser:  ## install Debian's chromium, which the browser tests and screenshots use (as root)
+	apt-get update -qq
+	apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core
+
+screenshots: .venv/dev  ## pictures of the dashboard for docs/ and the README, light and dark
+	$(BIN)/python -m tools.screenshots
+
+dist: .venv/dev  ## build twice, compare, install the wheel in a clean environment and run the README
+	$(BIN)/python -m tools.sbom
+	$(BIN)/python -m tools.dist
+
+test-lowest: .venv/dev  ## the suite with the oldest release of every dependency
+	$(BIN)/python -m tools.lowest
 
 format: .venv/dev  ## rewrite the code to the agreed format
 	$(BIN)/ruff format
@@ -73,7 +96,7 @@ layers: .venv/dev  ## which package may import which
 	$(BIN)/lint-imports
 
 clean:  ## remove environments and caches
-	rm -rf .venv .venv-peers .venv-matrix build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-peers .venv-matrix .venv-django build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: installed again when pyproject.toml changes.

@@ -1,0 +1,59 @@
+"""Build the site: gather the pages, generate the reference, run Sphinx, and add the Markdown versions.
+
+Sphinx reads a copy in build/site-source, so that the guides keep their links for readers of the repository. Warnings,
+such as a link to a page or heading that does not exist, end the build.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.site.llms import write_markdown
+from tools.site.reference import write_reference
+
+SOURCE = Path("build/site-source")
+SITE = Path("build/site")
+PARTS = ("docs", "examples", "benchmarks/RESULTS.md", "benchmarks/README.md", "benchmarks/results.svg")
+TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md", "CODE_OF_CONDUCT.md", "LICENSE")
+
+
+def main() -> int:
+    gather()
+    write_reference(SOURCE / "docs" / "reference")
+    shutil.rmtree(SITE, ignore_errors=True)
+    build = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "dirhtml"]
+    done = subprocess.run([*build, "-c", "tools/site", str(SOURCE), str(SITE)], check=False)
+    if done.returncode == 0:
+        write_markdown(SOURCE, SITE)
+        print(f"the site is in {SITE}; try `python -m http.server -d {SITE}`")
+    return done.returncode
+
+
+def gather() -> None:
+    """Copy the pages and what they link to."""
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    for part in map(Path, (*PARTS, *TEXTS)):
+        target = SOURCE / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if part.is_dir():
+            shutil.copytree(part, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+        elif part.exists():
+            shutil.copy(part, target)
+    for linked in sorted(_linked_sources()):
+        (SOURCE / linked).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(linked, SOURCE / linked)
+    shutil.copy("tools/site/index.md", SOURCE / "index.md")
+
+
+def _linked_sources() -> set[str]:
+    """Source files that a page links to."""
+    texts = [page.read_text(encoding="utf-8") for page in SOURCE.rglob("*.md")]
+    return {found for text in texts for found in re.findall(r"\]\((?:\.\./)*(src/[\w/.]+\.\w+)", text)}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,99 @@
+"""Reference pages that are generated from the code, so that they cannot be out of date."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import holdfast
+from holdfast.cli.app import app
+
+GROUPS = {
+    "Declare": ("Jobs", "JobType", "Bound", "Retry", "Limit", "Rate", "Order", "Plugin", "Middleware", "Observer"),
+    "Start and read": ("Client", "SyncClient", "Chain", "Job", "Completed", "Page", "Report", "Explanation", "Reason"),
+    "Run": ("Worker", "Attempt", "SyncAttempt", "Reschedule", "Fail", "Cancel", "Supervisor", "Group", "Reaper"),
+    "Named queues": ("Queue", "SyncQueue", "QueueJob", "Queued", "Duplicate", "content_id"),
+}
+
+
+def write_reference(folder: Path) -> None:
+    """Write the pages of the reference."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = _api(folder)
+    (folder / "index.md").write_text(_index(pages), encoding="utf-8")
+    (folder / "commands.md").write_text(_commands(), encoding="utf-8")
+    (folder / "events.md").write_text(_events(), encoding="utf-8")
+
+
+def _api(folder: Path) -> list[str]:
+    grouped = {name for names in GROUPS.values() for name in names}
+    public = [name for name in holdfast.__all__ if isinstance(getattr(holdfast, name), type)]
+    errors = [name for name in public if issubclass(getattr(holdfast, name), BaseException) and name not in grouped]
+    rest = [name for name in holdfast.__all__ if name not in grouped and name not in errors]
+    pages: list[str] = []
+    for title, names in {**GROUPS, "Exceptions": tuple(errors), "Other names": tuple(rest)}.items():
+        page = title.lower().replace(" ", "-")
+        pages.append(page)
+        parts = [f"# {title}", f"Names of `holdfast`: {', '.join(f'`{name}`' for name in names)}.", *map(_name, names)]
+        (folder / f"{page}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return pages
+
+
+def _name(name: str) -> str:
+    value = getattr(holdfast, name)
+    if not inspect.isclass(value):
+        kind, options = ("autofunction" if inspect.isfunction(value) else "autodata"), ""
+    elif issubclass(value, BaseException):
+        kind, options = "autoexception", ":show-inheritance:\n"
+    else:
+        kind, options = "autoclass", ":members:\n:inherited-members: object,tuple,Exception,Struct,str,int\n"
+    return f"## {name}\n\n```{{eval-rst}}\n.. {kind}:: holdfast.{name}\n{_indented(options)}```"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"   {line}\n" for line in text.splitlines())
+
+
+def _index(pages: list[str]) -> str:
+    listed = "\n".join(pages)
+    return (
+        f"# Python interface\n\nEvery name that `holdfast` exports.\n\n```{{toctree}}\n:maxdepth: 2\n\n{listed}\n```\n"
+    )
+
+
+def _commands() -> str:
+    """Every command with its help text and options."""
+    parts = ["# Commands and options", "Generated from the program. See also [the command line](../cli.md)."]
+    group: Any = typer.main.get_command(app)
+    context = typer.Context(group, info_name="holdfast")
+    for name, command in sorted(group.commands.items()):
+        parts.append(f"## holdfast {name}")
+        parts.append((command.help or "").strip())
+        parts.append(_options(command, typer.Context(command, info_name=name, parent=context)))
+        for sub, child in sorted(getattr(command, "commands", {}).items()):
+            parts.append(f"### holdfast {name} {sub}")
+            parts.append((child.help or "").strip())
+            parts.append(_options(child, typer.Context(child, info_name=sub, parent=context)))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _options(command: Any, context: typer.Context) -> str:
+    rows: list[str] = []
+    for parameter in command.params:
+        if getattr(parameter, "hidden", False) or parameter.name == "help":
+            continue
+        record = parameter.get_help_record(context)
+        if record is not None:
+            left, right = (text.replace("|", "\\|").replace("\n", " ") for text in record)
+            rows.append(f"| `{left}` | {right} |")
+    return "\n".join(["| option | |", "| --- | --- |", *rows]) if rows else ""
+
+
+def _events() -> str:
+    document = inspect.getdoc(holdfast.Event) or ""
+    return (
+        f"# Events\n\n{document}\n\n```{{eval-rst}}\n.. autoclass:: holdfast.Event\n   :members:\n   :no-index:\n```\n"
+    )
