@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from tests.freezing import freeze
 from tests.process.fleet import TIMEOUT, Fleet
 from tests.process.handlers import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 from tests.process.harness import Harness
+from tests.waiting import wait_until
 
 HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
 
@@ -61,10 +60,3 @@ def is_expired(harness: Harness, job_id: str) -> bool:
     assert job is not None
     assert job.leased_until is not None
     return job.leased_until < datetime.now(UTC)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

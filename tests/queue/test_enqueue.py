@@ -280,6 +280,7 @@ async def test_an_option_that_there_is_none_of_is_refused_with_those_there_are(h
     options: Any = {"retries": 3}
     async with harness.queue() as queue:
         with pytest.raises(
-            TypeError, match="enqueue takes no 'retries'; it takes after, debounce, debounce_max, dedup_ttl, delay, max_attempts"
+            TypeError,
+            match="enqueue takes no 'retries'; it takes after, debounce, debounce_max, dedup_ttl, delay, max_attempts",
         ):
             await queue.enqueue("a", 1, **options)

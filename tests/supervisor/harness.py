@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from holdfast import Client
+from holdfast import Client, LiveWorker
 from holdfast.supervisor import Group, Supervisor
 from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
@@ -65,6 +65,15 @@ class Harness:
             async with asyncio.timeout(PATIENCE):
                 await running
         assert supervisor.clean is clean
+
+    async def listed_worker(self, pid: int) -> LiveWorker:
+        """The worker of a process. Its row is written beside its first claims, so its first job may begin earlier."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for worker in await self.client.workers():
+                    if worker.pid == pid:
+                        return worker
+                await asyncio.sleep(0.01)
 
     def gate(self, name: str) -> tuple[Path, Path]:
         """A pair of fifos for `hold`: the first is readable when it runs, a write to the second ends it."""

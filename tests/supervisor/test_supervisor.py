@@ -52,7 +52,7 @@ async def test_a_process_that_an_operator_drains_finishes_its_job_and_is_replace
     async with each_harness.supervised(group) as (_, recorder):
         chain = await each_harness.client.start(hold.bind(str(begun), str(gate)))
         pid = int(await read(begun))
-        (drained,) = [worker for worker in await each_harness.client.workers() if worker.pid == pid]
+        drained = await each_harness.listed_worker(pid)
 
         await each_harness.client.drain_worker(drained)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 import pytest
 
+from tests.waiting import wait_until
 from torture.harnesses.proxy_faults import proxy_faults
 from torture.proxy import Proxy
 
@@ -129,7 +129,7 @@ def test_a_dead_connection_stays_dead_until_its_client_closes_it(proxy: Proxy, s
         with connect(proxy) as another:
             another.sendall(b"three")
             assert another.recv(100) == b"three"
-    until(lambda: proxy.given_up == 1)
+    wait_until(lambda: proxy.given_up == 1)
     assert server.received == [b"one", b"three"]
     assert proxy.dead == 1
 
@@ -168,7 +168,7 @@ def test_half_open_connections_count_once_a_client_closed_one(proxy: Proxy) -> N
 
     assert not inject(0.0)
     clients = [connect(proxy) for _ in range(40)]  # so many that some go dead, by the seed
-    until(lambda: proxy.accepted == 40)
+    wait_until(lambda: proxy.accepted == 40)
     leaving = threading.Thread(target=_give_up_once_dead, args=(proxy, clients))
     leaving.start()
     assert inject(0.0)
@@ -182,15 +182,8 @@ def test_a_fault_without_clients_has_no_effect(proxy: Proxy) -> None:
         assert not faults[kind].inject(0.0)
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def _give_up_once_dead(proxy: Proxy, clients: list[socket.socket]) -> None:
-    until(lambda: proxy.dead > 0)
+    wait_until(lambda: proxy.dead > 0)
     for client in clients:
         client.sendall(b"anybody there?")
         client.close()

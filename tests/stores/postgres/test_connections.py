@@ -16,7 +16,7 @@ from holdfast.stores.postgres.connection import pool
 from holdfast.stores.postgres.connection.connect import connect_async
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 POOL = 3
 

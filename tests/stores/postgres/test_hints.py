@@ -18,7 +18,7 @@ from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.plan import Result
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, continued, new_job, next_job
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 

@@ -21,7 +21,7 @@ from holdfast.stores.postgres.verbs import locks
 from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 

@@ -37,7 +37,7 @@ from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.app_connections import url
 from tests.stores.postgres.transaction_pooler import transaction_pooler
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 LEASE = 100_000
 HOUR = 3_600_000_000

@@ -19,7 +19,7 @@ from holdfast.stores.postgres.address import parse
 from holdfast.stores.postgres.connection import replica
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, running_postgres, running_standby
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 

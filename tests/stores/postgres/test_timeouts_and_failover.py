@@ -23,7 +23,7 @@ from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, running_standby
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)

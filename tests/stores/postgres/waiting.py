@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 
 import psycopg
 
+from tests.waiting import wait_until
+
 _BLOCKED = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'holdfast%'"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline
-        pause.wait(0.01)
 
 
 def wait_until_blocked(connection: psycopg.Connection, is_done: Callable[[], bool]) -> None:
