@@ -33,7 +33,7 @@ class Forgetful(FaultyStore):
 async def test_a_worker_that_cannot_settle_any_more_stops_with_the_error(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.1)
+    monkeypatch.setattr("holdfast.worker.shutdown.SHUTDOWN_TIMEOUT", 0.1)
     harness = WorkerHarness(Forgetful(store), clock)
 
     @harness.jobs.job

@@ -251,7 +251,7 @@ async def test_an_error_in_the_body_still_drains_the_worker(harness: WorkerHarne
 async def test_a_worker_stops_while_the_store_is_unavailable(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.05)
+    monkeypatch.setattr("holdfast.worker.shutdown.SHUTDOWN_TIMEOUT", 0.05)
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)
 
@@ -272,7 +272,7 @@ async def test_a_worker_stops_while_the_store_is_unavailable(
 async def test_a_worker_stops_while_the_store_hangs(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.05)
+    monkeypatch.setattr("holdfast.worker.shutdown.SHUTDOWN_TIMEOUT", 0.05)
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.core.waiting_cycles import cycles
 from holdfast.engine.operations import Finding, GetWaiting, Waiting
-from holdfast.errors import waits_in_cycle
+from holdfast.error_types.refused import waits_in_cycle
 
 SUBJECT = "dependency cycles"
 WAITING_JOBS = GetWaiting(limit=10_000)

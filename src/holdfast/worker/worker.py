@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -19,6 +19,7 @@ from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.engine.acting import act_as_handler
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers, log
+from holdfast.worker import shutdown
 from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.held_claims import HeldClaims
@@ -40,11 +41,6 @@ from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
 from holdfast.worker.ticker import Ticker
 from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
-
-REMOVAL_TIMEOUT = 2.0
-"""Seconds that the row of the worker has to be deleted at its end. Without that it is ignored after 90 s."""
-SHUTDOWN_TIMEOUT = 5.0
-"""Seconds that aborted handlers have to end, and then again that settlements have to be written."""
 
 
 class Worker:
@@ -262,13 +258,13 @@ class Worker:
         try:
             # Not cancelled at once: a report that is in progress must not be written after the row was deleted.
             self._reporter.end()
-            await asyncio.wait([reporting], timeout=REMOVAL_TIMEOUT)
+            await asyncio.wait([reporting], timeout=shutdown.REMOVAL_TIMEOUT)
             self._steps.close()
             for part in (*parts, reporting):
                 part.cancel()
             await asyncio.gather(*parts, reporting, return_exceptions=True)
             # Not in the event loop's own thread pool: handlers may have blocked all of its threads.
-            await self._threads.run(partial(stop_threads, renewer, watchdog, SHUTDOWN_TIMEOUT))
+            await self._threads.run(partial(stop_threads, renewer, watchdog, shutdown.SHUTDOWN_TIMEOUT))
         finally:
             self._processes.close()
             self._threads.close()
@@ -285,18 +281,4 @@ class Worker:
         if tasks:
             self._reporter.stopping()
         self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
-        grace_ended = asyncio.create_task(self._end_grace.wait())
-        deadline = asyncio.get_running_loop().time() + self._grace
-        while tasks and not grace_ended.done():
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0:
-                break
-            await asyncio.wait([*tasks, grace_ended], timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        grace_ended.cancel()
-        for held_claim in self._held_claims.all():
-            held_claim.abort("shutdown")
-        if tasks:
-            await asyncio.wait(tasks, timeout=SHUTDOWN_TIMEOUT)
-        with suppress(TimeoutError):
-            # If a settlement is not written in time, its lease expires and another worker runs the job again.
-            await asyncio.wait_for(self._settler.flush(), timeout=SHUTDOWN_TIMEOUT)
+        await shutdown.end_attempts(tasks, self._held_claims, self._settler, grace=self._grace, cut=self._end_grace)

@@ -1,0 +1,1 @@
+"""The classes of `holdfast.errors`, which is the module to import them from."""

@@ -1,0 +1,48 @@
+"""Errors of the stores and their drivers."""
+
+from __future__ import annotations
+
+from holdfast.error_types.holdfast_error import HoldfastError
+
+
+class StoreUnavailable(HoldfastError):
+    """The store cannot be reached, or did not respond in time."""
+
+    def __init__(self, store: str, detail: str) -> None:
+        self.store = store
+        super().__init__(f"{store} is unavailable: {detail}")
+
+
+class StoreReplaced(StoreUnavailable):
+    """The SQLite file was removed, or another file is in its place. A retry does not help: open a new client."""
+
+    def __init__(self, store: str, path: str) -> None:
+        super().__init__(
+            store,
+            f"the file {path} was removed or replaced while this program used it, and nothing was written. Put the "
+            "file back, or restart the programs that use it so that they open the file that is there now",
+        )
+
+
+class NotPermitted(HoldfastError):
+    """The store refused an operation because a privilege is missing. Nothing was written.
+
+    `privilege` names what is missing; an administrator has to grant it.
+    """
+
+    def __init__(self, store: str, detail: str, privilege: str) -> None:
+        self.store = store
+        self.privilege = privilege
+        super().__init__(f"{store} does not permit this: {detail}. It needs {privilege}")
+
+
+class MissingExtra(HoldfastError, ImportError):
+    """A feature needs a driver that is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs the extra: pip install 'holdfast[{extra}]'")
+
+
+class Conflict(HoldfastError):
+    """Data that a buffered transaction read changed before its commit. Nothing was written."""

@@ -1,0 +1,39 @@
+"""The shutdown of a worker: it waits for the running handlers, aborts the rest, and writes the last settlements."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from holdfast.worker.held_claims import HeldClaims
+from holdfast.worker.settler import Settler
+
+REMOVAL_TIMEOUT = 2.0
+"""Seconds that the row of the worker has to be deleted at its end. Without that it is ignored after 90 s."""
+SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that aborted handlers have to end, and then again that settlements have to be written."""
+
+
+async def end_attempts(
+    attempts: set[asyncio.Task[None]], held_claims: HeldClaims, settler: Settler, *, grace: float, cut: asyncio.Event
+) -> None:
+    """Wait for the attempts until the grace period is over, or `cut` is set. Then abort those that are left.
+
+    An aborted attempt is released: its job returns to pending. An attempt that does not end loses its lease later, and
+    another worker runs the job again.
+    """
+    grace_ended = asyncio.create_task(cut.wait())
+    deadline = asyncio.get_running_loop().time() + grace
+    while attempts and not grace_ended.done():
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            break
+        await asyncio.wait([*attempts, grace_ended], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    grace_ended.cancel()
+    for held_claim in held_claims.all():
+        held_claim.abort("shutdown")
+    if attempts:
+        await asyncio.wait(attempts, timeout=SHUTDOWN_TIMEOUT)
+    with suppress(TimeoutError):
+        # If a settlement is not written in time, its lease expires and another worker runs the job again.
+        await asyncio.wait_for(settler.flush(), timeout=SHUTDOWN_TIMEOUT)
