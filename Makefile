@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-check --root-user-action=ignore
-NO_SERVER := -m "not (postgres or redis or valkey)"
+NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:

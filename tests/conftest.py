@@ -1,8 +1,8 @@
 """Markers for the servers that a test needs, and a usable SIGINT.
 
-`-m postgres` selects the tests that need PostgreSQL, `-m "not (postgres or redis or valkey)"` those that need no
-server. A test has the marker of a server if a parameter of it names the server, if it is in that store's folder, or
-if its module starts the server and the test has no parameter that names another store.
+`-m postgres` selects the tests that need PostgreSQL, `-m "not (postgres or redis or valkey or nats)"` those that
+need no server. A test has the marker of a server if a parameter of it names the server, if it is in that store's
+folder, or if its module starts the server and the test has no parameter that names another store.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from tests.browser.installed import BROWSER
 
-SERVERS = ("postgres", "redis", "valkey")
+SERVERS = ("postgres", "redis", "valkey", "nats")
 STORES = ("memory", "sqlite", *SERVERS)
 
 # A shell starts background commands with SIGINT ignored, and child processes inherit that. Tests interrupt theirs.

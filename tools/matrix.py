@@ -17,7 +17,7 @@ from pathlib import Path
 
 OLDEST, NEWEST = 11, 15
 ENVIRONMENTS = Path(".venv-matrix")
-SELECTION = ["tests/unit", "tests/conformance/test_stores.py", "-m", "not (postgres or redis or valkey)"]
+SELECTION = ["tests/unit", "tests/conformance/test_stores.py", "-m", "not (postgres or redis or valkey or nats)"]
 
 
 def main() -> int:

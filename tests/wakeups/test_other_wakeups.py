@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from holdfast.cli.app import app
 from holdfast.cli.settings import Flags, settle
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sqlite import SqliteStore
+from tests.servers.nats import NatsServer, shared_nats
 from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.servers.redis import RedisServer, shared_redis
 from tests.wakeups.bus import BusWakeups, new_bus
 
 TIMEOUT = 60.0
@@ -57,8 +59,11 @@ async def test_an_object_that_follows_the_protocol_wakes_workers(address: str) -
     assert wakeups.healthy  # the client does not close an object that the application created
 
 
-async def test_redis_wakes_the_workers_of_a_sql_store(address: str) -> None:
-    wakeups = shared_redis().address()
+@pytest.mark.parametrize("bus", [shared_redis, shared_nats], ids=["through redis", "through nats"])
+async def test_a_bus_wakes_the_workers_of_a_sql_store(
+    address: str, bus: Callable[[], RedisServer | NatsServer]
+) -> None:
+    wakeups = bus().address()
 
     async with Client(address, jobs, wakeups=wakeups) as there, Worker(there, poll_interval=NEVER):
         with SyncClient(address, jobs, wakeups=wakeups) as here:
@@ -94,7 +99,10 @@ def test_an_invalid_address_is_refused_without_showing_the_password(tmp_path: Pa
         ("memory://", secret),
         ("redis://localhost", secret),
         (store, secret),
-        (sqlite(tmp_path), "nats://:hunter2@localhost"),
+        (sqlite(tmp_path), "amqp://:hunter2@localhost"),
+        (sqlite(tmp_path), "nats://:hunter2@localhost?unknown=option"),
+        (sqlite(tmp_path), "nats://hunter2@localhost?creds=file"),
+        ("redis://localhost", "nats://hunter2@localhost"),
         (sqlite(tmp_path), "hunter2"),
         (sqlite(tmp_path), "redis://:hunter2@localhost?unknown=option"),
     ):

@@ -1,14 +1,15 @@
-"""A SQL store with wake-ups through Redis: while Redis is slow or down, only hints are lost."""
+"""A SQL store with wake-ups through Redis or NATS: while the server is slow or down, only hints are lost."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.wakeups.notification import channel
 from holdfast.stores.redis.wakeups.wakeups import RedisWakeups
 from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.wakeup_address import wakeups_at
 from holdfast.testing.builders import new_job
 from holdfast.testing.wakeups import RecordingListener
+from tests.servers.nats import NatsServer, run_nats, shared_nats
 from tests.servers.postgres import free_port, fresh_address, shared_postgres
-from tests.servers.redis import run_redis, shared_redis, until
+from tests.servers.redis import RedisServer, run_redis, shared_redis, until
 
 TIMEOUT = 60.0
 
@@ -43,35 +46,45 @@ def silent_server() -> Generator[int]:
         yield server.getsockname()[1]
 
 
+Bus = RedisServer | NatsServer
+BUSES = ["through redis", "through nats"]
+
+
+@pytest.fixture(params=BUSES)
+def bus(request: pytest.FixtureRequest) -> Bus:
+    return shared_redis() if request.param == BUSES[0] else shared_nats()
+
+
 @pytest.fixture
-def wakeups() -> str:
-    return shared_redis().address()
+def wakeups(bus: Bus) -> str:
+    return bus.address()
 
 
 @pytest.fixture
 def listener(wakeups: str) -> Iterator[RecordingListener]:
     """A listener of another process."""
-    there = RedisWakeups.at(wakeups)
+    there = wakeups_at(wakeups)
     there.open()
     yield RecordingListener(there)
     there.close()
 
 
-@pytest.fixture(params=["dead", "silent"])
+@pytest.fixture(params=[f"{state} {scheme}" for scheme in ("redis", "nats") for state in ("dead", "silent")])
 def broken(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a Redis server that is down or does not respond."""
-    if request.param == "dead":
-        yield f"redis://:hunter2@127.0.0.1:{free_port()}"
+    """The address of a server that is down or does not respond."""
+    state, scheme = request.param.split()
+    if state == "dead":
+        yield f"{scheme}://:hunter2@127.0.0.1:{free_port()}"
     else:
         with silent_server() as port:
-            yield f"redis://:hunter2@127.0.0.1:{port}?timeout=30"
+            yield f"{scheme}://:hunter2@127.0.0.1:{port}?timeout=30"
 
 
-async def test_commits_do_not_wait_for_redis_and_workers_poll(
+async def test_commits_do_not_wait_for_the_bus_and_workers_poll(
     broken: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.stores.redis.wakeups.subscriber.STOP_TIMEOUT", 0.1)
-    monkeypatch.setattr("holdfast.stores.redis.wakeups.publisher.STOP_TIMEOUT", 0.1)
+    monkeypatch.setattr("holdfast.stores.pubsub.subscriber.STOP_TIMEOUT", 0.1)
+    monkeypatch.setattr("holdfast.stores.pubsub.publisher.STOP_TIMEOUT", 0.1)
     caplog.set_level(logging.INFO, "holdfast")
     async with Client(f"sqlite:///{tmp_path}/jobs.db", jobs, wakeups=broken) as client:
         begun = time.monotonic()
@@ -92,11 +105,14 @@ async def test_commits_do_not_wait_for_redis_and_workers_poll(
     assert "hunter2" not in caplog.text
 
 
-def test_wake_ups_reconnect_to_redis_and_send_the_kept_hints(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("run", [run_redis, run_nats], ids=BUSES)
+def test_wake_ups_reconnect_and_send_the_kept_hints(
+    run: Callable[[], AbstractContextManager[Bus]], caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "holdfast")
-    with run_redis() as server:
+    with run() as server:
         address = server.address()
-        here, there = RedisWakeups.at(address), RedisWakeups.at(address)
+        here, there = wakeups_at(address), wakeups_at(address)
         here.open()
         there.open()
         listener = RecordingListener(there)
@@ -132,10 +148,34 @@ def test_many_hints_are_sent_in_few_messages() -> None:
         assert 1 <= _published(client) - before < 500
 
 
-def test_a_store_sends_its_last_hints_and_ends_its_threads_when_it_is_closed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("run", [run_redis, run_nats], ids=BUSES)
+async def test_workers_poll_while_the_bus_is_killed_and_no_job_is_lost(
+    run: Callable[[], AbstractContextManager[Bus]], tmp_path: Path
+) -> None:
+    with run() as server:
+        address = f"sqlite:///{tmp_path}/jobs.db"
+        wakeups = server.address()
+        async with (
+            Client(address, jobs, wakeups=wakeups) as there,
+            Worker(there, poll_interval=10_000),
+            Client(address, jobs, wakeups=wakeups) as here,
+        ):
+            assert await here.run(hello.bind(), timeout=TIMEOUT) == "hello"
+
+            await asyncio.to_thread(server.stop)
+            started = [await here.start(hello.bind()) for _ in range(20)]
+            for chain in started:
+                assert await here.wait(chain, timeout=TIMEOUT) == "hello"
+            await asyncio.to_thread(server.start)
+            await asyncio.to_thread(until, lambda: here.store.wakeups.healthy and there.store.wakeups.healthy)
+
+            assert await here.run(hello.bind(), timeout=TIMEOUT) == "hello"
+
+
+def test_a_store_sends_its_last_hints_and_ends_its_threads_when_it_is_closed(bus: Bus, tmp_path: Path) -> None:
     before = set(threading.enumerate())
-    address = shared_redis().address()
-    there = RedisWakeups.at(address)
+    address = bus.address()
+    there = wakeups_at(address)
     there.open()
     listener = RecordingListener(there)
     store = SqliteStore(f"sqlite:///{tmp_path}/jobs.db", wakeups=address)
@@ -149,7 +189,7 @@ def test_a_store_sends_its_last_hints_and_ends_its_threads_when_it_is_closed(tmp
     assert {thread for thread in threading.enumerate() if thread.name.startswith("holdfast")} <= before
 
 
-def test_postgres_does_not_listen_or_notify_if_redis_delivers_wake_ups() -> None:
+def test_postgres_does_not_listen_or_notify_if_a_bus_delivers_wake_ups(wakeups: str) -> None:
     address = fresh_address()
     schema = PostgresStore(address).schema
     before = set(threading.enumerate())
@@ -157,7 +197,7 @@ def test_postgres_does_not_listen_or_notify_if_redis_delivers_wake_ups() -> None
         other.execute(f'listen "{channel(schema)}"'.encode())
 
         with (
-            SyncClient(address, jobs, wakeups=shared_redis().address()) as client,
+            SyncClient(address, jobs, wakeups=wakeups) as client,
             psycopg.connect(**PostgresStore(address).address.connection) as connection,
         ):
             client.start(hello.bind())

@@ -23,9 +23,13 @@ _ANY_PAIR = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
 
 HIDDEN = "***"
 
+TOKEN_SCHEMES = ("nats", "nats+tls")
+"""In an address of these schemes a user without a password is a token."""
+
 KNOWN = {
     "schema", "pool", "deadline", "notify", "replica", "wakeups", "namespace", "socket", "timeout", "wait",
-    "waitaof", "allow_eviction", "synchronous", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs",
+    "waitaof", "allow_eviction", "synchronous", "creds", "nkey", "ssl_ca_certs", "ssl_certfile",
+    "ssl_keyfile", "ssl_cert_reqs",
     "host", "hostaddr", "port", "user", "dbname", "options", "application_name", "client_encoding",
     "connect_timeout", "fallback_application_name", "gssencmode", "keepalives", "keepalives_count",
     "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts", "passfile", "require_auth",
@@ -42,6 +46,8 @@ def passwords_in(address: str) -> list[str]:
             raise ValueError("not an address that can be parsed")
         parts = urlsplit(address)
         found = [parts.password] if parts.password else _misplaced(address)
+        if parts.scheme in TOKEN_SCHEMES and parts.username and parts.password is None:
+            found.append(parts.username)
         query = parse_qsl(parts.query)
         found += [value for name, value in query if _NAMES.search(name)]
         # The address of a replica or of wake-ups inside the address of the store is escaped once more.

@@ -61,8 +61,8 @@ class Client(
     """Starts and follows jobs on a store. SyncClient has the same methods without await.
 
     Any number of tasks may share one client. `tx=` takes the application's own open transaction: the change commits
-    or rolls back with it. `wakeups=` replaces the wake-ups of a SQL store: `redis://...`, or an object that implements
-    `Wakeups`. `user=` names the operator in the audit; the default is the user of the process.
+    or rolls back with it. `wakeups=` replaces the wake-ups of a SQL store: `redis://...`, `nats://...`, or an object
+    that implements `Wakeups`. `user=` names the operator in the audit; the default is the user of the process.
     """
 
     def __init__(

@@ -7,8 +7,12 @@ from contextlib import contextmanager
 
 from holdfast.errors import MissingExtra
 
-_EXTRAS = {"psycopg": ("PostgreSQL", "postgres"), "hiredis": ("Redis", "redis")}
-"""Driver to the store that needs it and the extra that installs it."""
+_EXTRAS = {
+    "psycopg": ("PostgreSQL", "postgres"),
+    "hiredis": ("Redis", "redis"),
+    "nkeys": ("the login to NATS by a key", "nats"),
+}
+"""Package to what needs it and the extra that installs it."""
 
 
 @contextmanager

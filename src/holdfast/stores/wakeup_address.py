@@ -9,11 +9,12 @@ from typing import Any
 from holdfast.engine.wakeups import ConnectedWakeups
 from holdfast.stores.extras import needing_extra
 
-LOADERS: dict[str, str] = dict.fromkeys(
-    ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"),
-    "holdfast.stores.redis.wakeups.wakeups:RedisWakeups.at",
-)
-"""Scheme to the function that creates the wake-ups. It is imported at its first use, because it imports a driver."""
+_REDIS = ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
+LOADERS: dict[str, str] = {
+    **dict.fromkeys(_REDIS, "holdfast.stores.redis.wakeups.wakeups:RedisWakeups.at"),
+    **dict.fromkeys(("nats", "nats+tls"), "holdfast.stores.nats.wakeups:NatsWakeups.at"),
+}
+"""Scheme to the function that creates the wake-ups. It is imported at its first use, because it may import a driver."""
 
 GROUP = "holdfast.wakeups"
 """The entry points of packages that add a scheme. The object is called with the address."""

@@ -11,7 +11,8 @@ import hiredis
 
 from holdfast.stores.redis.address import Address, Node
 from holdfast.stores.redis.connection.conversation import Command, ConnectionLost, ErrorReply
-from holdfast.stores.redis.connection.handshake import check_login, login_commands, pack_command, tls_context
+from holdfast.stores.redis.connection.handshake import check_login, login_commands, pack_command
+from holdfast.stores.tls import tls_context
 
 CHUNK = 1 << 16
 

@@ -1,10 +1,8 @@
-"""The first commands on a new connection, the check of their replies, and TLS. Shared by both kinds of connection."""
+"""The first commands on a new connection, and the check of their replies. Shared by both kinds of connection."""
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import hiredis
@@ -40,21 +38,3 @@ def check_login(address: Address, node: Node, replies: Sequence[Any]) -> None:
             raise ConnectionLost(str(reply)) from reply
     if address.service is not None and b"role:master" not in replies[-1]:
         raise ConnectionLost(f"{node[0]}:{node[1]} is not the master of {address.service!r} any more")
-
-
-def tls_context(options: dict[str, Any]) -> ssl.SSLContext:
-    """The TLS settings of the address. The server's certificate is verified unless the address disables that."""
-    return _tls_context(tuple(sorted(options.items())))
-
-
-# Cached: reading the certificates takes longer than a handshake.
-@cache
-def _tls_context(given: tuple[tuple[str, str], ...]) -> ssl.SSLContext:
-    options = dict(given)
-    context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
-    if options.get("ssl_cert_reqs") == "none":
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if certificate := options.get("ssl_certfile"):
-        context.load_cert_chain(certificate, options.get("ssl_keyfile"))
-    return context

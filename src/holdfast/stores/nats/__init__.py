@@ -1,0 +1,1 @@
+"""Wake-ups of a SQL store through a NATS server."""

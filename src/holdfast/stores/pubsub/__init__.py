@@ -1,0 +1,1 @@
+"""Wake-ups through a publish and subscribe server. Redis and NATS each provide a channel."""
