@@ -11,7 +11,7 @@ from holdfast.client.client import Client
 from holdfast.client.declared_schedules import declare
 from holdfast.client.references import Names
 from holdfast.client.sync_client import SyncClient
-from holdfast.core.clock import SECOND, Clock, system_clock, to_micros
+from holdfast.core.clock import SECOND, Clock, Micros, system_clock, to_micros
 from holdfast.core.record import Status
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.core.steps import NEVER
@@ -165,11 +165,13 @@ class _IdleWatch:
         due = await self._client.store.perform(NextDue(self._types))
         now = (self._client.store.clock or system_clock)()
         moments = [due if due is None or now + due < NEVER - SECOND else None]
-        if self._clock is not None:
-            moments += [max(0, until - now) for until in self._clock.waits]
+        moments += [max(0, until - now) for until in self._waits()]
         if self._ticks:
             moments.append((await self._due_schedules()).wait)
         return min((moment for moment in moments if moment is not None), default=None)
+
+    def _waits(self) -> list[Micros]:
+        return [] if self._clock is None else self._clock.waits
 
     async def _due_schedules(self) -> FoundSchedules:
         types = tuple(job_type.name for job_type in self._client.jobs)
@@ -187,11 +189,12 @@ class _IdleWatch:
         if self._ticks and (await self._due_schedules()).schedules:
             return False
         # A handler that waits in place for the manual clock continues when the clock is moved.
-        waiting = 0 if self._clock is None else len(self._clock.waits)
-        if worker.busy > waiting:  # also with a handler whose job was taken by another worker
+        waits = self._waits()
+        if worker.busy > len(waits):  # also with a handler whose job was taken by another worker
             return False
-        if waiting:
-            return await self.next_due() != 0
+        if waits:
+            # A wait that has ended meanwhile is no longer listed: its handler runs.
+            return await self.next_due() != 0 and self._waits() == waits
         mine = await self._stats()
         # A due job that waits for a lane is not claimed now: `NextDue` leaves it out. Without any change meanwhile, the
         # job was not claimed between the two reads.

@@ -10,10 +10,11 @@ import pytest
 
 from holdfast.core.ids import new_token
 from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, RetryJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.verbs import claim_marks
-from holdfast.testing.builders import completed, new_job, released
+from holdfast.testing import ManualClock
+from holdfast.testing.builders import completed, failed, new_job, released
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.query_plans import blocks_of, plan
 
@@ -108,3 +109,19 @@ def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
     clock.now += 3600
 
     assert first.id in {job.id for job in claim(store, 5)}
+
+
+def test_with_the_clock_of_a_test_every_claim_is_a_full_scan(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time may stand still, so a job that returns to pending may have a place before the mark for ever."""
+    monkeypatch.setattr(claim_marks, "SLOW", 0)
+    monkeypatch.setattr(claim_marks, "DEAD", 0)
+    store.clock = ManualClock()
+    store.perform_sync(Start((new_job(), new_job())))
+    (first,), (second,) = claim(store, 1), claim(store, 1)
+    store.perform_sync(Settle((failed(first), failed(second))))
+
+    store.perform_sync(RetryJobs((first.id, second.id)))
+
+    assert {job.id for job in claim(store, 2)} == {first.id, second.id}

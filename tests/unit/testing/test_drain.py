@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound, Client, Jobs, Retry, Status, SyncClient
-from holdfast.engine.operations import ClaimJobs, TypeTerms
+from holdfast.engine.operations import ClaimJobs, Operation, TypeTerms
 from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing import ManualClock, drain, drain_sync
@@ -90,6 +90,42 @@ async def test_the_lease_of_a_lost_worker_is_waited_for_too(client: Client) -> N
 
     assert [(event.kind, event.attempt) for event in ran] == [("completed", 2)]
     assert await client.wait(chain, timeout=0) == 1
+
+
+async def test_the_clock_is_not_moved_while_a_handler_leaves_a_wait_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock()
+    store = MemoryStore(clock=clock)
+    waiting, read, left, end = (asyncio.Event() for _ in range(4))
+    own = Jobs()
+
+    @own.job
+    async def wait_in_place() -> None:
+        with clock.waiting(clock(), lambda: None):
+            waiting.set()
+            await read.wait()
+        left.set()
+        await end.wait()
+
+    perform = store.perform
+
+    async def leave_the_wait_during_a_read(operation: Operation[Any], /) -> Any:
+        answer = await perform(operation)
+        if left.is_set():
+            end.set()
+        elif operation.verb == "next_due" and waiting.is_set():
+            read.set()
+            await left.wait()
+        return answer
+
+    monkeypatch.setattr(store, "perform", leave_the_wait_during_a_read)
+    begun = clock()
+    client = Client(store, own)
+    await client.start(wait_in_place.bind())
+
+    await drain(client, advance=True)
+
+    assert end.is_set()
+    assert clock() == begun
 
 
 async def test_jobs_of_paused_and_other_types_do_not_run(client: Client) -> None:
