@@ -93,6 +93,54 @@ async def test_side_chains_may_be_started_together(harness: WorkerHarness, ship:
     assert len((await harness.client.list_chains(type="ship")).items) == 2
 
 
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [("step", ("charge", str, 7)), ("tx_step", ("charge", str)), ("sleep", ("pause", 1)), ("receive", ("label", str))],
+)
+async def test_a_step_that_was_not_awaited_fails_the_attempt(
+    harness: WorkerHarness, call: str, arguments: tuple[Any, ...]
+) -> None:
+    async def forgets(attempt: Attempt) -> str:
+        getattr(attempt, call)(*arguments)
+        return "done"
+
+    assert await error_of(harness, forgets) == (
+        f"RuntimeError: attempt.{call}(...) was not awaited, so it did not run: write `await attempt.{call}(...)`"
+    )
+
+
+async def test_a_step_may_still_run_in_a_task_when_the_handler_returns(harness: WorkerHarness) -> None:
+    begun = asyncio.Event()
+
+    async def waits(attempt: Attempt) -> str:
+        async def forever() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(attempt.step("watch", forever))
+        await begun.wait()
+        task.cancel()
+        return "done"
+
+    chain = await harness.start(harness.jobs.job(waits).bind())
+    async with harness.worker():
+        await harness.ended(chain)
+
+    assert (await harness.chain(chain)).output == "done"
+
+
+async def test_many_awaited_steps_are_not_kept(harness: WorkerHarness) -> None:
+    async def counts(attempt: Attempt) -> int:
+        numbers = [await attempt.step("number", int, number, each=number) for number in range(200)]
+        return len(numbers)
+
+    chain = await harness.start(harness.jobs.job(counts).bind())
+    async with harness.worker():
+        await harness.ended(chain)
+
+    assert (await harness.chain(chain)).output == 200
+
+
 @pytest.mark.parametrize("call", ["output", "continue_with", "start"])
 async def test_an_external_completion_that_was_not_awaited_is_rolled_back(
     harness: WorkerHarness, ship: Any, call: str

@@ -18,7 +18,7 @@ from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
 from holdfast.engine.operations import Complete, Completion, Settled, Start, Started
 from holdfast.engine.store import SyncTransaction, Transaction
-from holdfast.engine.unawaited import UnawaitedCalls
+from holdfast.engine.unawaited import UnawaitedCalls, check_statements
 from holdfast.errors import AlreadyCompleted
 from holdfast.registry.jobs import AnyBound, Bound, Jobs
 from holdfast.registry.options import (
@@ -160,6 +160,7 @@ class Current(SharedCurrent, Generic[T]):
     def completion(self) -> Complete | None:
         """As for SharedCurrent. RuntimeError for a call that was not awaited."""
         self._unawaited.check()
+        check_statements(self._tx)
         return super().completion()
 
     async def _output_async(self, value: T) -> None:

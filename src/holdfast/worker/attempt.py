@@ -13,7 +13,7 @@ from holdfast.engine import procedures
 from holdfast.engine.operations import Start
 from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import Store
-from holdfast.engine.unawaited import UnawaitedCalls
+from holdfast.engine.unawaited import UnawaitedCalls, check_statements
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
 from holdfast.worker.abort_signal import Signal
@@ -50,8 +50,9 @@ class Done(SharedDone[Tx]):
         return self._unawaited.track("done.start(...)", self._perform(self._starts(bound, options)))
 
     def check_awaited(self) -> None:
-        """RuntimeError if a start was not awaited: its side chain would be missing."""
+        """RuntimeError if a start or a statement was not awaited: its side chain or its rows would be missing."""
         self._unawaited.check()
+        check_statements(self._tx)
 
     async def _perform(self, starts: Starts) -> Chain[Any]:
         with starts:
@@ -120,6 +121,11 @@ class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
     async def progress(self, fraction: float, note: str | None = None) -> None:
         """Store the progress of the attempt, from 0 to 1. Raises ClaimLost if the claim is lost."""
         await procedures.run(self._store.perform, self._progress_procedure(fraction, note))
+
+    def _track(self, name: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        if (calls := self._completion.unawaited) is None:
+            calls = self._completion.unawaited = UnawaitedCalls()
+        return calls.track(name, call)
 
     @asynccontextmanager
     async def _run(self, block: Block) -> AsyncGenerator[Any]:

@@ -20,6 +20,7 @@ from holdfast.core.schedule import tick_of
 from holdfast.engine.operations import Guard, Operation
 from holdfast.engine.procedures import Procedure
 from holdfast.engine.store import Store
+from holdfast.engine.unawaited import check_statements
 from holdfast.errors import ClaimLost
 from holdfast.registry.extensions import methods_of
 from holdfast.registry.jobs import Jobs
@@ -129,6 +130,7 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         tx = yield from self._begin(session)
         try:
             yield Body("prepare", tx.native, self._in_block(tx, self._completion.preparing()))
+            check_statements(tx)
             if mode == "staged" and session is not None:
                 # If the application caught the error of a statement, the session's commit would silently roll back.
                 yield Perform(tx, Guard(self.claim))

@@ -16,6 +16,7 @@ from holdfast.core.lifecycle import Continued, NewJob, Outcome, Raised, Returned
 from holdfast.core.record import ChainRecord, Claim, Record, Status
 from holdfast.core.waiting_cycles import check_batch
 from holdfast.engine.operations import ReportProgress, Started
+from holdfast.engine.unawaited import UnawaitedCalls
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, Jobs, JobType
 from holdfast.registry.options import ContinueKeywords, ContinueKeywordsWithoutAfter, StartKeywords
@@ -36,7 +37,7 @@ class CompletionState(Generic[T]):
 
     __slots__ = (
         "_completing", "_continuation", "_error", "_jobs", "_mode", "_next", "_output", "_preparing", "_returned",
-        "_type", "keep", "log", "record", "started", "step_txs", "tx",
+        "_type", "keep", "log", "record", "started", "step_txs", "tx", "unawaited",
     )  # fmt: skip
 
     def __init__(self, record: Record, job_type: AnyJobType, jobs: Jobs) -> None:
@@ -49,6 +50,8 @@ class CompletionState(Generic[T]):
         """How long to keep the finished chain, if the handler has set it."""
         self.log: bytes | None = None
         """The log to store with the attempt, if a plugin has set it."""
+        self.unawaited: UnawaitedCalls | None = None
+        """The steps and waits of an async handler; None before the first."""
         self._type = job_type
         self._jobs = jobs
         self._mode: Mode | None = None
@@ -128,9 +131,14 @@ class CompletionState(Generic[T]):
         self._returned = bound
 
     def check_return(self, value: Any) -> None:
-        """After complete(), a handler must return the value of output() or continue_with()."""
+        """After complete(), a handler must return the value of output() or continue_with().
+
+        RuntimeError for another value, and for a step or a wait that was not awaited.
+        """
         if self._error is not None:
             raise self._error
+        if self.unawaited is not None:
+            self.unawaited.check_begun()
         if not self._completing:
             if isinstance(value, Bound):
                 # Here, inside the middlewares: plugins send along the context of the handler.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from holdfast.engine.operations import Operation
 from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.engine.unawaited import UnawaitedCalls
 from holdfast.stores.drivers.session_guard import SessionGuard
 
 R = TypeVar("R")
+
+_STATEMENTS = ("execute", "scalars", "scalar", "flush", "merge", "delete", "refresh", "run_sync")
+"""Methods of an AsyncSession that do nothing if they are not awaited."""
 
 
 class SessionTransaction:
@@ -20,6 +26,8 @@ class SessionTransaction:
         self._remove = _removal(factory)
         self._joined: Transaction = store.join(self.native)
         self._guard = SessionGuard(self.native)
+        self.unawaited = UnawaitedCalls()
+        _track_statements(self.native, self.unawaited)
 
     async def perform(self, operation: Operation[R], /) -> R:
         self._guard.check()
@@ -28,20 +36,24 @@ class SessionTransaction:
     async def commit(self) -> None:
         try:
             self._guard.check()
-            self._guard.take_back()
+            self._take_back()
             await self.native.commit()
         finally:
-            self._guard.take_back()
+            self._take_back()
             await self.native.close()
             self._remove()
 
     async def rollback(self) -> None:
-        self._guard.take_back()
+        self._take_back()
         try:
             await self.native.rollback()
         finally:
             await self.native.close()
             self._remove()
+
+    def _take_back(self) -> None:
+        self._guard.take_back()
+        _end_tracking(self.native)
 
 
 class SyncSessionTransaction:
@@ -77,6 +89,24 @@ class SyncSessionTransaction:
 
     def abandon(self) -> None:
         """Does nothing: only the session's own thread may use it. Its locks are released when the handler ends."""
+
+
+def _track_statements(session: Any, calls: UnawaitedCalls) -> None:
+    for name in _STATEMENTS if hasattr(session, "__dict__") else ():
+        method = getattr(type(session), name, None)
+        if inspect.iscoroutinefunction(method):
+            vars(session)[name] = partial(_tracked, calls, f"session.{name}(...)", partial(method, session))
+
+
+def _end_tracking(session: Any) -> None:
+    for name in _STATEMENTS if hasattr(session, "__dict__") else ():
+        vars(session).pop(name, None)
+
+
+def _tracked(
+    calls: UnawaitedCalls, name: str, method: Callable[..., Coroutine[Any, Any, R]], /, *args: Any, **options: Any
+) -> Coroutine[Any, Any, R]:
+    return calls.track(name, method(*args, **options))
 
 
 def _removal(factory: Callable[[], Any]) -> Callable[[], None]:

@@ -79,13 +79,18 @@ class Application:
             yield sessionmaker(blocking)
             blocking.dispose()
 
+    @property
+    def sql(self) -> str:
+        """The statement that inserts a note, for a connection."""
+        return f"insert into {self._table} values ({self._placeholder})"
+
     def insert(self, note_text: str) -> Any:
         """A SQLAlchemy statement that inserts a note."""
         return text(f"insert into {self._table} values (:note_text)").bindparams(note_text=note_text)
 
     async def note(self, connection: Any, note_text: str) -> None:
         """Insert a note with this connection, blocking or async."""
-        await run(connection.execute(f"insert into {self._table} values ({self._placeholder})", (note_text,)))
+        await run(connection.execute(self.sql, (note_text,)))
 
     async def notes(self, connection: Any = None) -> list[str]:
         """The committed notes, or those that this connection sees."""

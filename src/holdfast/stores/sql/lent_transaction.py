@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from holdfast.engine.unawaited import UnawaitedCalls
+
 _REFUSED = (
     "{call} is not allowed here: this transaction is Holdfast's. It commits when the block or the handler that it "
     "belongs to has ended, and rolls back when an exception leaves it. To commit, leave the block; to roll back, "
@@ -39,6 +41,8 @@ class TransactionGuard:
         """Whether the application executed statements in it."""
         self.ended = False
         """Whether the application ended the transaction."""
+        self.unawaited = UnawaitedCalls()
+        """The statements of async code: a forgotten `await` is an error at the end of the block."""
         self._refused: str | None = None
 
     def refuse(self, call: str) -> NoReturn:

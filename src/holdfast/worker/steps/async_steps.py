@@ -17,6 +17,7 @@ from holdfast.core.failure import describe
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.engine.operations import GetSteps, Guard, SaveSteps
 from holdfast.engine.rollback import roll_back
+from holdfast.engine.unawaited import check_statements
 from holdfast.errors import ClaimLost, HoldfastError, StepTimeout
 from holdfast.worker.sessions import SessionTransaction
 from holdfast.worker.steps.async_waits import AsyncWaits
@@ -93,7 +94,7 @@ class AsyncSteps(AsyncWaits):
         key = self._steps.log.use("step", name, each)
         call = partial(function, *args, **kwargs)
         once = partial(self._call, call, codec, key, threaded=not is_async(function))
-        return self._stored(key, codec, once, retry, timeout)
+        return self._track("attempt.step(...)", self._stored(key, codec, once, retry, timeout))
 
     @overload
     def tx_step(
@@ -131,7 +132,7 @@ class AsyncSteps(AsyncWaits):
         key = self._steps.log.use("step", name, each)
         call = partial(_with_tx, function, args)
         once = partial(self._in_transaction, call, codec, key, session, repeated=retry is not None)
-        return self._stored(key, codec, once, retry, timeout, saved=True)
+        return self._track("attempt.tx_step(...)", self._stored(key, codec, once, retry, timeout, saved=True))
 
     def step_id(self, name: str, /, *, each: Any = NOT_GIVEN) -> str:
         """An idempotency key for the requests of a step: the same in every attempt, until `retry(from_step=...)`."""
@@ -212,6 +213,7 @@ class AsyncSteps(AsyncWaits):
             with self._in_block(tx, nullcontext()):
                 value = call(tx.native)
                 value = await value if inspect.isawaitable(value) else value
+                check_statements(tx)
             payload = encoded(key.name, codec, value)
             took = duration(time.monotonic() - began)
             checkpoint = self._steps.log.checkpoint(key, "step", result=payload, took=took)

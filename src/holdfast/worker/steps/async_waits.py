@@ -36,15 +36,19 @@ class AsyncWaits:
         job: Job
         _steps: AttemptSteps
 
+        def _track(self, name: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]: ...
+
     def sleep(self, name: str, seconds: Seconds, /, *, each: Any = NOT_GIVEN) -> Coroutine[Any, Any, None]:
         """Sleep. More than 5 s end the attempt by `Suspended`: no slot, no lease and no attempt is used meanwhile."""
         delay = wait_time(seconds, "a sleep")
-        return self._sleep(self._steps.log.use("sleep", name, each), delay=delay)
+        call = self._sleep(self._steps.log.use("sleep", name, each), delay=delay)
+        return self._track("attempt.sleep(...)", call)
 
     def sleep_until(self, name: str, moment: datetime, /, *, each: Any = NOT_GIVEN) -> Coroutine[Any, Any, None]:
         """Sleep until this time, as `sleep` does. The datetime must be aware."""
         at = to_micros(moment)
-        return self._sleep(self._steps.log.use("sleep", name, each), at=at)
+        call = self._sleep(self._steps.log.use("sleep", name, each), at=at)
+        return self._track("attempt.sleep_until(...)", call)
 
     @overload
     def receive(self, name: str, type: type[R], /, *, timeout: Seconds | None = None) -> Coroutine[Any, Any, R]: ...
@@ -58,7 +62,8 @@ class AsyncWaits:
         """
         codec = codec_for(type)
         delay = None if timeout is None else wait_time(timeout, "the timeout of a receive")
-        return self._receive(self._steps.log.use("receive", name), codec, delay)
+        call = self._receive(self._steps.log.use("receive", name), codec, delay)
+        return self._track("attempt.receive(...)", call)
 
     @overload
     def cursor(

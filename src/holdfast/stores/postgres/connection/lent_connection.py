@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any, Final, NoReturn, TypeVar, cast
 
 import psycopg
@@ -56,13 +57,19 @@ class LentCursor(psycopg.Cursor[Any]):
 
 
 class AsyncLentCursor(psycopg.AsyncCursor[Any]):
-    """The async variant of `LentCursor`."""
+    """The async variant of `LentCursor`. It also detects a forgotten `await`."""
 
-    async def execute(self, query: Any, *args: Any, **options: Any) -> Any:
+    def execute(self, query: Any, *args: Any, **options: Any) -> Coroutine[Any, Any, Any]:
+        return _tracked(self.connection, "cursor.execute(...)", self._checked_execute(query, *args, **options))
+
+    def executemany(self, query: Any, *args: Any, **options: Any) -> Coroutine[Any, Any, None]:
+        return _tracked(self.connection, "cursor.executemany(...)", self._checked_executemany(query, *args, **options))
+
+    async def _checked_execute(self, query: Any, *args: Any, **options: Any) -> Any:
         _check_statement(self.connection, query)
         return await super().execute(query, *args, **options)
 
-    async def executemany(self, query: Any, *args: Any, **options: Any) -> None:
+    async def _checked_executemany(self, query: Any, *args: Any, **options: Any) -> None:
         _check_statement(self.connection, query)
         await super().executemany(query, *args, **options)
 
@@ -97,6 +104,9 @@ class LentConnection(_Refusing, psycopg.Connection[Any]):
 
 class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):
     """An async connection."""
+
+    def execute(self, query: Any, *args: Any, **options: Any) -> Coroutine[Any, Any, Any]:
+        return _tracked(self, "tx.execute(...)", super().execute(query, *args, **options))
 
     async def __aenter__(self) -> NoReturn:
         self.lending.refuse("`async with connection`")
@@ -137,6 +147,10 @@ def _copied(connection: Any, kind: type[L]) -> L:
     lent.__dict__.update(connection.__dict__)
     lent.lending = TransactionGuard()
     return lent
+
+
+def _tracked(connection: Any, name: str, call: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+    return cast("_Refusing", connection).lending.unawaited.track(name, call)
 
 
 def _check_statement(connection: Any, query: Any) -> None:

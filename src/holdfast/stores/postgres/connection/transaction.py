@@ -53,6 +53,7 @@ class PostgresTransaction:
 
     def __init__(self, pool: AsyncPool, connection: AsyncConnection, context: StoreContext) -> None:
         self.native: AsyncLentConnection = lend_async(connection.native)
+        self.unawaited = self.native.lending.unawaited
         self._pool = pool
         self._connection: AsyncConnection | None = connection
         self._context = context

@@ -70,18 +70,22 @@ class AsyncConnection:
         self._connection = connection
         self._requests = requests
         self._guard = connection.guard
+        self.track = connection.guard.unawaited.track
+        """Remembers a statement, to detect a forgotten `await`."""
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Opening[AsyncCursor]:
         """Run a statement. Await it, or use it with `async with`, which closes the cursor."""
-        return Opening(self._open(lambda: self._connection.execute(sql, parameters)))
+        opening = self._open(lambda: self._connection.execute(sql, parameters))
+        return Opening(self.track("tx.execute(...)", opening))
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Opening[AsyncCursor]:
-        return Opening(self._open(lambda: self._connection.executemany(sql, parameters)))
+        opening = self._open(lambda: self._connection.executemany(sql, parameters))
+        return Opening(self.track("tx.executemany(...)", opening))
 
     def cursor(self) -> Opening[AsyncCursor]:
         return Opening(self._open(self._connection.cursor))
 
-    async def execute_insert(self, sql: str, parameters: Parameters = ()) -> Any:
+    def execute_insert(self, sql: str, parameters: Parameters = ()) -> Coroutine[Any, Any, Any]:
         """Run an INSERT. Returns the row with the rowid."""
 
         def insert() -> Any:
@@ -89,7 +93,7 @@ class AsyncConnection:
             cursor.execute("select last_insert_rowid()")
             return cursor.fetchone()
 
-        return await self._requests.run(insert)
+        return self.track("tx.execute_insert(...)", self._requests.run(insert))
 
     async def execute_fetchall(self, sql: str, parameters: Parameters = ()) -> list[Any]:
         """Run a query. Returns all rows."""
@@ -172,13 +176,13 @@ class AsyncCursor:
         self._requests = requests
         self._cursor = cursor
 
-    async def execute(self, sql: str, parameters: Parameters = ()) -> AsyncCursor:
-        await self._requests.run(lambda: self._cursor.execute(sql, parameters))
-        return self
+    def execute(self, sql: str, parameters: Parameters = ()) -> Coroutine[Any, Any, AsyncCursor]:
+        call = self._run(lambda: self._cursor.execute(sql, parameters))
+        return self.connection.track("cursor.execute(...)", call)
 
-    async def executemany(self, sql: str, parameters: Iterable[Parameters]) -> AsyncCursor:
-        await self._requests.run(lambda: self._cursor.executemany(sql, parameters))
-        return self
+    def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Coroutine[Any, Any, AsyncCursor]:
+        call = self._run(lambda: self._cursor.executemany(sql, parameters))
+        return self.connection.track("cursor.executemany(...)", call)
 
     async def executescript(self, sql_script: str) -> NoReturn:
         await self.connection.executescript(sql_script)
@@ -205,6 +209,10 @@ class AsyncCursor:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def _run(self, statement: Callable[[], object]) -> AsyncCursor:
+        await self._requests.run(statement)
+        return self
 
     @property
     def rowcount(self) -> int:

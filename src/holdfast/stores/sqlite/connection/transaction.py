@@ -117,6 +117,7 @@ class StoreTransaction(_OpenTransaction):
         super().__init__(transactions, connection)
         self._requests = RequestQueue(transactions.transaction_thread)
         self.native = AsyncConnection(connection, self._requests)
+        self.unawaited = connection.guard.unawaited
 
     async def perform(self, operation: Operation[R], /) -> R:
         if operation.verb in _BRIEF and self._requests.is_empty:
