@@ -290,6 +290,26 @@ async def pay_untyped(attempt: Attempt, order_id: int) -> str:
         return done.output(f"{first} {total} {connection}")
 
 
+@jobs.job
+async def pay_on_any_store(attempt: Attempt, order_id: int) -> str:
+    async with attempt.prepare() as tx:
+        if tx is None:
+            return "no transactions here"
+    async with attempt.complete() as done:
+        if done.tx is not None:
+            await done.tx.execute("select 1")
+        return done.output("paid")
+
+
+@jobs.job
+def pay_plainly_on_any_store(attempt: SyncAttempt, order_id: int) -> str:
+    with attempt.prepare() as tx:
+        assert tx is None or tx is not None
+    with attempt.complete() as done:
+        assert_type(done.tx, Any)
+        return done.output("paid" if done.tx is None else "paid in a transaction")
+
+
 def types_with_parameters_keep_their_inputs() -> None:
     assert_type(pay.bind(order_id=1), Bound[str])
     assert_type(pay_plainly.bind(1), Bound[str])

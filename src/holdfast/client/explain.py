@@ -11,8 +11,9 @@ from holdfast.core.explanation import Explanation, JobFacts, Situation
 from holdfast.core.job import Chain, Job
 from holdfast.core.lanes import LaneFacts
 from holdfast.core.reasons import is_due, reasons
+from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.worker_record import LiveWorker, WorkerRecord
-from holdfast.engine.operations import Explain, GetLanes, GetWorkers
+from holdfast.engine.operations import Explain, GetChains, GetLanes, GetWorkers
 from holdfast.engine.procedures import Procedure
 from holdfast.registry.jobs import Jobs
 
@@ -45,10 +46,21 @@ def _explain(jobs: Jobs, subject: Chain[Any] | Job | str) -> Procedure[Explanati
     if facts is None:
         return None
     workers: list[WorkerRecord] = [] if facts.record.status.finished else (yield GetWorkers())
-    lanes = lanes_of(facts.record.details) if is_due(facts.record, facts.now) else None
-    found: list[LaneFacts] = [] if lanes is None else (yield GetLanes(tuple(rule.lane for rule in lanes.rules)))
-    situation = Situation(facts, workers, _is_external(facts.record.type, jobs, workers), found)
+    lanes, fronts = yield from _lanes(facts)
+    situation = Situation(facts, workers, _is_external(facts.record.type, jobs, workers), lanes, fronts)
     return Explanation(Job(facts.record, jobs), reasons(situation))
+
+
+def _lanes(facts: JobFacts) -> Procedure[tuple[list[LaneFacts], dict[str, Record]]]:
+    """The lanes of a due or failed job, and the current jobs of the other chains at the front of its orders."""
+    job = facts.record
+    lanes = lanes_of(job.details) if job.status is Status.FAILED or is_due(job, facts.now) else None
+    if lanes is None:
+        return [], {}
+    found: list[LaneFacts] = yield GetLanes(tuple(rule.lane for rule in lanes.rules))
+    others = {each.lane.front for each in found if each.lane.front is not None} - {job.chain_id}
+    chains: list[ChainRecord | None] = (yield GetChains(tuple(others))) if others else []
+    return found, {chain.first.id: chain.last for chain in chains if chain is not None}
 
 
 def _is_external(type: str, jobs: Jobs, workers: list[WorkerRecord]) -> bool:

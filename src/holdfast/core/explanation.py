@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from holdfast.core.clock import Micros
@@ -63,7 +64,9 @@ class Situation(NamedTuple):
     external: bool
     """The type is declared without a handler, and no live worker runs it."""
     lanes: Sequence[LaneFacts] = ()
-    """The lanes of a due job."""
+    """The lanes of a due or failed job."""
+    fronts: Mapping[str, Record] = MappingProxyType({})
+    """By chain, the current job of each other chain at the front of these lanes, if they are orders."""
 
     @property
     def job(self) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
-from typing import Any, ClassVar, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, overload
 
 from holdfast.client.plugged_starts import Starts
 from holdfast.core.job import Chain, Job
@@ -25,6 +25,9 @@ from holdfast.worker.sessions import SessionTransaction
 from holdfast.worker.steps.async_steps import AsyncSteps
 from holdfast.worker.steps.attempt_steps import AttemptSteps
 from holdfast.worker.threads import Threads
+
+if TYPE_CHECKING:
+    from holdfast.worker.attempt_types import Untyped
 
 T = TypeVar("T")
 B = TypeVar("B")
@@ -89,6 +92,11 @@ class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
         )  # fmt: skip
         self._steps = steps
         self._threads = threads
+
+    @overload
+    def prepare(
+        self: Attempt[Untyped, Any, Any], mode: Mode = "staged", *, session: None = None
+    ) -> AbstractAsyncContextManager[Any]: ...
 
     @overload
     def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractAsyncContextManager[Tx]: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         With Any itself, mypy could not choose between the overloads of `@jobs.job`, and `bind` would be unchecked.
         The methods make pyright infer Any and not Unknown.
 
-        pyright reports `done.tx is None` as unnecessary (reportUnnecessaryComparison). A default of `Untyped | Any`
-        would avoid that, but mypy would then not check the arguments of `bind` (tried with both).
+        pyright would report `done.tx is None` as unnecessary. So `tx` of an attempt without parameters is Any: see
+        `TxAttribute`. A default of `Untyped | Any` would do the same, but mypy would not check the arguments of `bind`.
         """
 
         def __getattr__(self, name: str, /) -> Any: ...
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Tx = TypeVar("Tx", default=Untyped, covariant=True)
     Blockers = TypeVar("Blockers", default=Untyped, covariant=True)
     State = TypeVar("State", default=Untyped, covariant=True)
+    T = TypeVar("T")
 
     class TypedAttempt(Generic[Tx, Blockers, State]):
         """An attempt whose `done.tx` is a Tx, whose `blockers` are Blockers, and whose `state` is a State."""
@@ -41,6 +42,15 @@ if TYPE_CHECKING:
 
     class TypedDone(Generic[Tx]):
         """The completion of an attempt, whose `tx` is a Tx."""
+
+    class TxAttribute:
+        """The type of `done.tx`: Any for a plain `Attempt`, which may run on a store without transactions."""
+
+        @overload
+        def __get__(self, done: TypedDone[Untyped], kind: Any = None, /) -> Any: ...
+        @overload
+        def __get__(self, done: TypedDone[T], kind: Any = None, /) -> T: ...
+        def __get__(self, done: Any, kind: Any = None, /) -> Any: ...
 
 else:
     Tx = Blockers = State = Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Generic, Literal, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, cast, overload
 
 from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.client.plugged_starts import Starts, plugged, with_carrier
@@ -21,6 +21,9 @@ from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, Jobs, JobType
 from holdfast.registry.options import ContinueKeywords, ContinueKeywordsWithoutAfter, StartKeywords
 from holdfast.worker.attempt_types import Tx, TypedDone
+
+if TYPE_CHECKING:
+    from holdfast.worker.attempt_types import TxAttribute
 
 T = TypeVar("T")
 B = TypeVar("B")
@@ -227,10 +230,14 @@ class SharedDone(TypedDone[Tx]):
         self._tx = tx
         self._jobs = jobs
 
-    @property
-    def tx(self) -> Tx:
-        """The connection or session for the application's writes; None on Redis and memory."""
-        return cast("Tx", self._tx.native)
+    if TYPE_CHECKING:
+        tx = TxAttribute()
+    else:
+
+        @property
+        def tx(self) -> Any:
+            """The connection or session for the application's writes; None on Redis and memory."""
+            return self._tx.native
 
     def output(self, value: T) -> T:
         """Complete the job with this output. The handler must return the value of this call."""

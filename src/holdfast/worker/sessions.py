@@ -93,14 +93,15 @@ class SyncSessionTransaction:
 
 def _track_statements(session: Any, calls: UnawaitedCalls) -> None:
     for name in _STATEMENTS if hasattr(session, "__dict__") else ():
-        method = getattr(type(session), name, None)
+        method = getattr(session.__class__, name, None)
         if inspect.iscoroutinefunction(method):
             vars(session)[name] = partial(_tracked, calls, f"session.{name}(...)", partial(method, session))
 
 
 def _end_tracking(session: Any) -> None:
-    for name in _STATEMENTS if hasattr(session, "__dict__") else ():
-        vars(session).pop(name, None)
+    attributes: dict[str, Any] = getattr(session, "__dict__", {})
+    for name in _STATEMENTS:
+        attributes.pop(name, None)
 
 
 def _tracked(

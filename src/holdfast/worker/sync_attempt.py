@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, closing, contextmanager
 from contextvars import Context, copy_context
-from typing import Any, ClassVar, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, cast, overload
 
 from holdfast.core.job import Chain, Job
 from holdfast.engine import procedures
@@ -28,6 +28,9 @@ from holdfast.worker.steps.thread_steps import ThreadSteps
 from holdfast.worker.threads import Ended, wait_on_loop
 
 R = TypeVar("R")
+if TYPE_CHECKING:
+    from holdfast.worker.attempt_types import Untyped
+
 T = TypeVar("T")
 B = TypeVar("B")
 
@@ -81,6 +84,11 @@ class SyncAttempt(SyncTxStep, SharedAttempt[Tx, Blockers, State]):
         )
         self._loop = loop
         self._steps = ThreadSteps(steps, signal, job.id, loop)
+
+    @overload
+    def prepare(
+        self: SyncAttempt[Untyped, Any, Any], mode: Mode = "staged", *, session: None = None
+    ) -> AbstractContextManager[Any]: ...
 
     @overload
     def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractContextManager[Tx]: ...

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Explanation, Reason, Retry
+from holdfast import Explanation, Fail, Order, Reason, Retry
 from holdfast.core.worker_record import WorkerRecord
 from holdfast.engine.operations import ClaimJobs, DrainWorker, ReportWorker, TypeTerms
 from tests.conformance.client.async_adapters import AttemptAdapter
@@ -265,3 +265,49 @@ async def test_a_type_that_a_live_worker_declares_without_a_handler(harness: Cli
     await _live(harness, types=("other",), details='{"external": ["value"]}')
 
     assert await _kinds(harness, chain) == ["external"]
+
+
+async def test_a_failed_job_that_holds_an_order(harness: ClientHarness) -> None:
+    account = Order("account", by="number")
+
+    async def fail(number: int) -> int:
+        raise Fail("on purpose")
+
+    failing = await harness.client.start(harness.jobs.job(limits=[account])(fail).bind(7))
+    waiting = await harness.client.start(harness.jobs.job(limits=[account])(value).bind(7))
+    await harness.drain()
+    await _live(harness)
+
+    explanation = await _explained(harness, waiting)
+    assert explanation.reasons == [
+        Reason(
+            "order",
+            f"The order 'account', key '7' runs one job at a time. Job {failing.id} failed and holds it: "
+            "later jobs wait until it is retried, deleted or skipped.",
+        )
+    ]
+    assert not explanation.claimable
+    _, held = (await _explained(harness, failing)).reasons
+    assert held == Reason(
+        "order", "It holds the order 'account', key '7': later jobs wait until it is retried, deleted or skipped."
+    )
+
+    await harness.client.skip(failing.id)
+    assert await _kinds(harness, failing) == ["finished"]
+    assert await _kinds(harness, waiting) == ["queued"]
+
+
+async def test_a_scheduled_job_in_front_of_an_order(harness: ClientHarness) -> None:
+    double = harness.jobs.job(limits=[Order("account")])(value)
+    first = await harness.client.start(double.bind(1), delay=60)
+    second = await harness.client.start(double.bind(2))
+    await _live(harness)
+    await harness.drain()
+
+    (reason,) = (await _explained(harness, second)).reasons
+
+    assert reason == Reason(
+        "order",
+        f"The order 'account' runs one job at a time. Job {first.id} of chain {first.id} is in front of it and is "
+        "pending.",
+    )

@@ -20,7 +20,7 @@ from holdfast.errors import StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups.file_watch import wake_file
 from holdfast.stores.sqlite.writing.write_queue import write_queue
-from tests.stores.postgres.waiting import wait_until
+from tests.waiting import wait_until
 
 TIMEOUT = 60.0
 

@@ -59,10 +59,10 @@ class LentCursor(psycopg.Cursor[Any]):
 class AsyncLentCursor(psycopg.AsyncCursor[Any]):
     """The async variant of `LentCursor`. It also detects a forgotten `await`."""
 
-    def execute(self, query: Any, *args: Any, **options: Any) -> Coroutine[Any, Any, Any]:
+    def execute(self, query: Any, *args: Any, **options: Any) -> Any:
         return _tracked(self.connection, "cursor.execute(...)", self._checked_execute(query, *args, **options))
 
-    def executemany(self, query: Any, *args: Any, **options: Any) -> Coroutine[Any, Any, None]:
+    def executemany(self, query: Any, *args: Any, **options: Any) -> Any:
         return _tracked(self.connection, "cursor.executemany(...)", self._checked_executemany(query, *args, **options))
 
     async def _checked_execute(self, query: Any, *args: Any, **options: Any) -> Any:
@@ -105,7 +105,7 @@ class LentConnection(_Refusing, psycopg.Connection[Any]):
 class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):
     """An async connection."""
 
-    def execute(self, query: Any, *args: Any, **options: Any) -> Coroutine[Any, Any, Any]:
+    def execute(self, query: Any, *args: Any, **options: Any) -> Any:
         return _tracked(self, "tx.execute(...)", super().execute(query, *args, **options))
 
     async def __aenter__(self) -> NoReturn:
