@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torture.mutants.mutant import Edit, Mutant
 
-_DRAINING = "        grace_ended = asyncio.create_task(self._end_grace.wait())\n"
+_DRAINING = "        await shutdown.end_attempts("
 
 MUTANTS: dict[str, Mutant] = {
     "claim while stopping": Mutant(
