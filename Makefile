@@ -6,7 +6,7 @@ NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check matrix others django interrupts bench torture docs browser screenshots format lint types layers clean
+.PHONY: help demo quick test check matrix others django interrupts bench torture ha docs browser screenshots format lint types layers clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,12 @@ torture: .venv/dev  ## faults against a real store
 	$(BIN)/python -m torture --store $(STORE) --profile $(PROFILE) --seed $(SEED) \
 	    --report torture-$(STORE).json --page torture-$(STORE).html
 
+# The programs of a cluster, as root, from Debian's packages. A missing package is installed; none is upgraded.
+ha: .venv/dev  ## fail over a Patroni cluster under load, with synchronous and asynchronous replication (as root)
+	@which patroni etcd haproxy >/dev/null && test -d /usr/lib/postgresql || { apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends --no-upgrade postgresql patroni etcd-server haproxy; }
+	$(BIN)/python -m ha --report ha-report.json
+
 # The README's and the guides' snippets are tests: they run.
 snippets: .venv/dev  ## run the snippets of the README and the guides
 	$(BIN)/python -m pytest tests/project
@@ -89,7 +95,7 @@ lint: .venv/dev  ## format and lint checks
 	$(BIN)/python -m tools.language
 
 types: .venv/dev  ## mypy and pyright
-	$(BIN)/mypy --strict src tests torture benchmarks tools
+	$(BIN)/mypy --strict src tests torture benchmarks ha tools
 	$(BIN)/pyright
 
 layers: .venv/dev  ## which package may import which

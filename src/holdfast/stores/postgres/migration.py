@@ -6,7 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import psycopg
@@ -21,6 +21,23 @@ LOCK_TIMEOUT: Final = "2s"
 TRIES: Final = 15
 MIGRATION_SECONDS: Final = 3600.0
 """How long all migrations may take. It replaces the timeouts of the address and the role: large tables take long."""
+
+_WITHOUT_LOCKS: Final = "undefined_function or feature_not_supported or insufficient_privilege"
+_NO_LOCKS: Final = (
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.FeatureNotSupported,
+    psycopg.errors.InsufficientPrivilege,
+)
+"""Errors of a server without advisory locks, such as some distributed databases."""
+_OVERTAKEN: Final = (
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.DuplicateTable,
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.DuplicateFunction,
+    psycopg.errors.SerializationFailure,
+)
+"""Errors if another process migrates the schema at the same time, which only happens without advisory locks."""
 
 _COLUMNS: Final = "applied_at,name,number"
 _CREATES: Final = re.compile(r"^create (?:table|view) holdfast\.(\w+)", re.MULTILINE)
@@ -92,7 +109,8 @@ def _block(schema: str, body: str) -> str:
         f"previous_timeout text = current_setting('lock_timeout');\n"
         f"begin\n"
         f"perform set_config('lock_timeout', '{LOCK_TIMEOUT}', true);\n"
-        f"perform pg_advisory_xact_lock({_lock(schema)});\n"
+        f"begin perform pg_advisory_xact_lock({_lock(schema)});\n"
+        f"exception when {_WITHOUT_LOCKS} then null; end;\n"
         f"{body}\n"
         f"perform set_config('lock_timeout', previous_timeout, true);\n"
         f"end $holdfast$;"
@@ -103,13 +121,14 @@ def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> 
     """Apply the missing migrations on a connection in autocommit mode, and return their names.
 
     The migrations have MIGRATION_SECONDS, and so has the wait for another process that migrates the schema. Everything
-    else has `deadline` seconds. If the server stops answering, it rolls back.
+    else has `deadline` seconds. If the server stops answering, it rolls back. On a server without advisory locks, a
+    migration that another process overtakes fails, and the next try finds the schema up to date.
     """
     for attempt in range(1, TRIES + 1):
         try:
             with deadlines.within(connection.pgconn.socket, deadline):
                 return _apply(connection, schema, deadline)
-        except psycopg.errors.LockNotAvailable:
+        except (psycopg.errors.LockNotAvailable, *_OVERTAKEN):
             # The transaction was rolled back, so the connection can be used again.
             if attempt == TRIES:
                 raise
@@ -134,7 +153,7 @@ def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list
         with _longer(descriptor, deadline):
             # Only other migrations wait for this lock, so it needs no timeout.
             connection.execute("set local lock_timeout = 0")
-            connection.execute("select pg_advisory_xact_lock(%s)", [_lock(schema)])
+            _take_lock(connection, schema)
         connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'".encode())
         found = connection.execute("select 1 from pg_namespace where nspname = %s", [schema]).fetchone()
         if found is None:
@@ -148,6 +167,12 @@ def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list
                     connection.execute(in_schema(_APPLIED, f"{quoted}.").encode(), [int(name[:4]), name])
                     applied.append(name)
     return applied
+
+
+def _take_lock(connection: psycopg.Connection, schema: str) -> None:
+    """Lock out other migrations of this schema, if the server has advisory locks."""
+    with suppress(*_NO_LOCKS), connection.transaction():
+        connection.execute("select pg_advisory_xact_lock(%s)", [_lock(schema)])
 
 
 @contextmanager
