@@ -13,7 +13,6 @@ import time
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 START_SECONDS = 90.0
 _PR_SET_PDEATHSIG = 1
@@ -40,9 +39,6 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a server as its owner, in a session of its own, so that a signal reaches all of its processes."""
     user = owner()
-    identity: dict[str, Any] = {}
-    if user is not None:
-        identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     with log.open("ab") as output:
         return subprocess.Popen(
             command,
@@ -52,7 +48,9 @@ def spawn(
             env={**os.environ, "HOME": str(log.parent), **(environment or {})},
             start_new_session=True,
             preexec_fn=_die_with_parent,
-            **identity,
+            user=None if user is None else user.pw_uid,
+            group=None if user is None else user.pw_gid,
+            extra_groups=None if user is None else [],
         )
 
 

@@ -1,4 +1,4 @@
-"""Compares what the producers were told with what the cluster holds after the faults."""
+"""Compares the acknowledged starts with what the cluster holds after the faults."""
 
 from __future__ import annotations
 

@@ -46,10 +46,9 @@ class StatementLog:
 
     def forbidden(self) -> list[str]:
         """The lines with a statement of the role that such a server refuses, except the attempt to lock."""
-        with (plain_postgres().home / "log").open(errors="replace") as file:
-            file.seek(self._read)
-            lines = file.read().splitlines()
-            self._read = file.tell()
+        content = (plain_postgres().home / "log").read_bytes()
+        lines = content[self._read :].decode(errors="replace").splitlines()
+        self._read = len(content)
         mine = [line for line in lines if line.startswith(f"{ROLE} ") and _FORBIDDEN.search(line)]
         return [line for line in mine if "pg_advisory_xact_lock" not in line]
 
