@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import Attempt, Bound, Fail, Jobs, Retry
+from holdfast import Attempt, Bound, Fail, Failure, Jobs, Order, Retry
 
 jobs = Jobs()
 
@@ -29,8 +29,31 @@ def burst(reason: str = "no luck") -> None:
 
 
 @jobs.job
+async def refund(failure: Failure) -> str:
+    return failure.error
+
+
+@jobs.job(on_failure=refund, retry=Retry(max_attempts=1))
+async def fan_out(attempt: Attempt, count: int) -> int:
+    """Starts this many chains; fails if there are none."""
+    if not count:
+        raise Fail("nothing to do")
+    async with attempt.complete() as done:
+        for each in range(count):
+            await done.start(add.bind(a=each))
+        return done.output(count)
+
+
+@jobs.job
 async def refuse(reason: str) -> None:
     raise Fail(reason)
+
+
+@jobs.job(limits=[Order("account", by="account")])
+async def entry(account: str, amount: int) -> int:
+    if not amount:
+        raise Fail("frozen")
+    return amount
 
 
 @jobs.declare

@@ -82,3 +82,18 @@ async def test_other_types_are_neither_seen_nor_changed(client: Client, browse: 
     assert await client.audit() == []
     assert "hidden-approval" not in await browse("read", types=[]).text("/jobs")
     assert "</tr></thead>" not in await browse("read", types=[]).text("/chains")
+
+
+async def test_redacted_errors_cannot_be_guessed_by_a_query(client: Client, browse: Open) -> None:
+    await client.start(refuse.bind(reason="card 4111"))
+    await drain(client)
+    browser = browse("operate", redact=lambda value, field: "..." if field == "error" else value)
+
+    for path in ("/jobs?q=error:4111", "/chains?q=error:4111", "/bulk/new?action=retry&q=error:4111"):
+        page = await browser.text(path)
+        assert "errors are redacted for you" in page
+        assert "<tbody>" not in page
+    assert await browser.post("/bulk/start", action="retry", q="error:4111") == "/bulk/new?action=retry&q=error%3A4111"
+    page = await browser.text("/search?q=4111")
+    assert "q=status" not in page
+    assert "<tbody>" not in page

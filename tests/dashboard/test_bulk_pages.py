@@ -9,8 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from holdfast import Client, Fail, Jobs, Status
-from holdfast.bulk import bulk_jobs
+from holdfast import Bound, Client, Fail, Jobs, Status
+from holdfast.bulk import bulk_jobs, start
+from holdfast.client.references import listing_filter
 from holdfast.testing import drain
 from holdfast.worker import Worker
 from tests.dashboard.conftest import Browser, Open
@@ -26,6 +27,16 @@ async def charge(order: int) -> None:
 @jobs.job
 async def report(number: int) -> int:
     return number
+
+
+@jobs.job
+async def first() -> int | Bound[int]:
+    return middle.bind()
+
+
+@jobs.job
+async def middle() -> int | Bound[int]:
+    return report.bind(1)
 
 
 @pytest.fixture
@@ -115,3 +126,32 @@ async def test_roles_and_types_are_enforced(client: Client, browse: Open) -> Non
     assert nothing.startswith("/bulk/new")
     await browse("admin", read_only=True).post("/bulk/start", status=403, action="cancel", q="")
     await limited.get("/bulk/one?id=none", status=404)
+
+
+async def test_a_cancelled_deletion_is_continued_by_administrators_only(
+    client: Client, browser: Browser, browse: Open
+) -> None:
+    await client.start_many([report.bind(number) for number in range(12)])
+    await drain(client)
+    runner = Client(client.store, bulk_jobs)
+    chosen = listing_filter(type=["report"])
+    bulk = await start(runner, "delete", chosen, user="ada", query="type:report", reason=None, types=None)
+    await client.cancel(bulk)
+
+    await browse("operate").post("/change/retry", id=bulk.id, status=403)
+    assert (await client.get(bulk)).status is Status.CANCELLED  # type: ignore[union-attr]
+    await browser.post("/change/retry", id=bulk.id)
+    await runner.wait(bulk.id, timeout=30)
+    assert "report" not in (await client.stats()).types
+
+
+async def test_a_chain_with_hidden_jobs_in_its_middle_is_not_deleted(client: Client, browse: Open) -> None:
+    chain = await client.start(first.bind())
+    await drain(client)
+    browser = browse("admin", user="eve", types=["first", "report"])
+
+    location = await browser.post("/bulk/start", action="delete", q="")
+    result = await Client(client.store, bulk_jobs).wait(_id(location), timeout=30)
+
+    assert (result.done, result.skipped) == (0, 1)
+    assert await client.get(chain) is not None

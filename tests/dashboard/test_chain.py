@@ -8,7 +8,7 @@ import pytest
 from holdfast import Client
 from holdfast.testing import drain
 from tests.dashboard.conftest import Browser, Open
-from tests.dashboard.shop import add, approve, burst, login, refuse, total, twice
+from tests.dashboard.shop import add, approve, burst, entry, fan_out, login, refuse, total, twice
 
 
 def plain(page: str) -> str:
@@ -98,6 +98,65 @@ async def test_the_graph_shows_jobs_blockers_and_dependents(client: Client, brow
     first = await browser.text(f"/chains/{pair.id}?job={pair.id}")
     assert "Job 1: twice" in plain(first)
     assert "Job 2: add" in plain(page)
+
+
+async def test_the_graph_shows_started_chains_and_what_started_a_chain(
+    client: Client, browser: Browser, browse: Open
+) -> None:
+    many = await client.start(fan_out.bind(count=300))
+    failed = await client.start(fan_out.bind(count=0))
+    await drain(client)
+
+    page = await browser.text(f"/chains/{many.id}")
+    assert "started 300" in page
+    places = re.findall(r'class="box(?: current)?" x="(\d+)" y="(\d+)"', page)
+    assert len(set(places)) == 301
+    (started, *_rest) = await client.started(many.job)
+    page = await browser.text(f"/chains/{started.id}")
+    assert page.count(f"/chains/{many.id}") == 2
+    assert "Started by" in page
+    (hook,) = await client.started(failed.job)
+    assert f"/chains/{hook.id}" in await browser.text(f"/chains/{failed.id}")
+    page = await browse("read", types=["fan_out"]).text(f"/chains/{many.id}")
+    assert "started 300 (300 not shown)" in page
+    assert started.id not in page
+    page = await browse("read", types=["add"]).text(f"/chains/{started.id}")
+    assert many.id not in page
+    assert "Started by" not in page
+
+
+async def test_the_chain_of_a_tick_names_its_schedule(client: Client, browser: Browser, browse: Open) -> None:
+    await client.schedule("stock & more", add.bind(a=1), every=3600)
+    chain = await client.fire("stock & more")
+
+    page = await browser.text(f"/chains/{chain.id}")
+    assert 'href="/schedules/one?name=stock+%26+more">stock &amp; more</a>' in page
+    await client.unschedule("stock & more")
+    assert "Started by" not in await browser.text(f"/chains/{chain.id}")
+
+
+async def test_the_explanation_links_the_chains_that_it_names(client: Client, browser: Browser) -> None:
+    blocker = await client.start(approve.bind(order=1))
+    joined = await client.start(total.bind(), after=[blocker])
+
+    page = await browser.text(f"/chains/{joined.id}")
+    assert f'<a class="id" href="/search?q={blocker.id}"' in page.partition("</p>")[2]
+
+
+async def test_a_failed_job_that_holds_an_order_is_skipped_from_its_page(
+    client: Client, browser: Browser, browse: Open
+) -> None:
+    first, second = [await client.start(entry.bind(account="DE-7", amount=n)) for n in (0, 1)]
+    await drain(client)
+
+    page = await browser.text(f"/chains/{first.id}")
+    assert "Skip in its order" in page
+    await browse("read").post("/change/skip", status=403, id=first.id)
+    await browser.post("/change/skip", id=first.id, next=f"/chains/{first.id}")
+    await drain(client)
+
+    assert await client.wait(second, timeout=5) == 1
+    assert "Skip in its order" not in await browser.text(f"/chains/{second.id}")
 
 
 @pytest.mark.parametrize("chain_id", ["a/b", "..", "schedule:x:2026-01-01T00:00:00Z", "?id=1#x", "a b%20c", "é\\"])

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from holdfast import Client
-from holdfast.dashboard import Access, dashboard, live
+from holdfast.dashboard import Access, answering, dashboard, live
 from holdfast.dashboard.live import Changes
 from tests.dashboard.conftest import Browser
 from tests.dashboard.shop import add, approve
@@ -67,3 +67,9 @@ async def test_pages_connect_to_live_updates_except_under_wsgi(client: Client) -
     assert 'data-live="/live"' in await Browser(app).text("/jobs")
     assert "data-live" not in await Browser(under_wsgi).text("/jobs")
     await Browser(under_wsgi).get("/live", status=403)
+
+
+async def test_the_number_of_open_connections_is_limited(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "MOST_VIEWERS", 0)
+
+    await browser.get("/live", status=204)

@@ -4,6 +4,7 @@ import pytest
 
 from holdfast import Client
 from holdfast.dashboard import Access, dashboard
+from holdfast.errors import StoreUnavailable
 from tests.dashboard.conftest import Browser, Open
 
 
@@ -110,3 +111,14 @@ async def test_static_files_are_compressed_and_cached_by_their_hash(browser: Bro
         assert "immutable" in response.headers["cache-control"]
         assert response.headers["content-encoding"] == "gzip"
     await browser.get("/static/000000000000/dashboard.css", status=404)
+
+
+async def test_the_page_of_an_outage_does_not_name_the_server(client: Client, browser: Browser) -> None:
+    async def refused(*_args: object) -> None:
+        raise StoreUnavailable("postgresql://db-7.internal/shop", "connection refused")
+
+    client.get_job = refused  # type: ignore[method-assign, assignment]
+
+    page = await browser.text("/jobs/7", status=503)
+    assert "The store does not answer" in page
+    assert "db-7" not in page

@@ -127,7 +127,8 @@ def jobs(draw: st.DrawFn, id: str, chains: Sequence[str], unknown: str, now: Mic
     scopes: st.SearchStrategy[DedupScope] = st.sampled_from(("incomplete", "successful", "any", "waiting", "waiting"))
     type, priority = draw(st.sampled_from(TYPES)), draw(st.sampled_from((0, 0, 1, -1)))
     own, hook = draw(lanes(type, priority)), draw(hooks())
-    details = JobDetails(trace=draw(st.sampled_from((None, "t"))), on_failure=hook, lanes=own)
+    origin = draw(st.sampled_from((None, None, unknown, *chains)))
+    details = JobDetails(origin, trace=draw(st.sampled_from((None, "t"))), on_failure=hook, lanes=own)
     return NewJob(
         id=id,
         type=type,

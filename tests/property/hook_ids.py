@@ -47,6 +47,8 @@ def translated(value: Any, ids: dict[str, str]) -> Any:
     if not ids:
         return value
     match value:
+        case str() if value.startswith('{"origin":'):  # the details of a job
+            return translated(value.encode(), ids).decode()
         case str():
             return ids.get(value, value)
         case bytes():

@@ -45,6 +45,7 @@ from holdfast.engine.operations import (
     GetErrors,
     GetHistory,
     GetJobs,
+    GetStarted,
     GetStats,
     GetWaiting,
     Guard,
@@ -314,6 +315,11 @@ class Agreement(RuleBasedStateMachine):
     def dependents(self, data: st.DataObject, limit: int) -> None:
         for chain_id in data.draw(drawing.some(self._chains(), UNKNOWN)):
             self.pair.perform(GetDependents(chain_id, limit))
+
+    @rule(data=st.data(), limit=drawing.limits)
+    def started(self, data: st.DataObject, limit: int) -> None:
+        for job_id in data.draw(drawing.some(self.ids, UNKNOWN)):
+            self.pair.perform(GetStarted((job_id,), limit))
 
     @rule(data=st.data(), limit=drawing.limits)
     def page(self, data: st.DataObject, limit: int) -> None:

@@ -13,8 +13,10 @@ from holdfast.engine.operations import (
     Audit,
     Cancel,
     Delete,
+    Filter,
     GetAudit,
     GetChains,
+    ListJobs,
     Pause,
     RetryJobs,
     RunNow,
@@ -23,6 +25,7 @@ from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 
 _AUDIT_ROWS: Final = 10_000
+_JOBS_READ: Final = 1000
 
 
 class Batch:
@@ -76,12 +79,27 @@ class Batch:
                 self._skips.append(Skip(id, "it was deleted"))
                 continue
             why = refusal(self._request.action, chain, chosen_as=chosen_as, types=self._request.types)
+            why = why or await self._hidden(chain)
             if why is None:
                 fitting.append(chain)
             else:
                 self._skips.append(Skip(id, why))
         if fitting:
             await self._divide(fitting)
+
+    async def _hidden(self, chain: ChainRecord) -> str | None:
+        """Why the whole chain must not be changed: between its first and last job there are jobs of other types."""
+        allowed = self._request.types
+        if allowed is None or chain.last.index < 2 or self._request.action not in ("delete", "cancel"):
+            return None
+        before: int | None = None
+        while True:
+            jobs = await self._store.perform(ListJobs(Filter(chain_id=chain.first.id), _JOBS_READ, before))
+            if any(job.type not in allowed for job in jobs):
+                return "it has jobs of other types"
+            before = jobs.next_before
+            if before is None:
+                return None
 
     async def _divide(self, chains: Sequence[ChainRecord]) -> None:
         """Change chains in one step. A step that is refused is divided, so that only the refused chains are skipped."""

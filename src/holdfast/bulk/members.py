@@ -19,7 +19,7 @@ MOST: Final = 100_000
 MOST_BYTES: Final = 8 << 20
 """Ids of all members together, in bytes: they are the input of a job."""
 SHOWN: Final = 20
-PREVIEW_SECONDS: Final = 0.25
+PREVIEW_SECONDS: Final = 0.06
 FIX_SECONDS: Final = 20.0
 _PAGE: Final = 1000
 
@@ -71,18 +71,24 @@ class Members:
 
 async def preview(store: Store, action: Action, chosen: Filter, *, seconds: float = PREVIEW_SECONDS) -> Preview:
     """Count the chains that the action would change, for a limited time."""
+    counted = await _counted(store, action, chosen)
+    if counted is not None and not counted:
+        return Preview()
     members = Members()
     shown: list[ChainRecord] = []
     try:
-        async for chain in _matching(store, action, chosen, seconds):
+        page = _PAGE if counted is None else SHOWN + 1
+        async for chain in _matching(store, action, chosen, seconds, page=page):
             if not members.add(chain):
                 break
             if len(shown) < SHOWN:
                 shown.append(chain)
-            if members.count == _PAGE and (counted := await _counted(store, action, chosen)) is not None:
-                return Preview(sum(counted.values()), True, shown, sorted(counted))
+            elif counted is not None:
+                break
     except TooSlow:
         members.complete = False
+    if counted is not None:
+        return Preview(sum(counted.values()), True, shown, sorted(counted))
     return Preview(members.count, members.complete, shown, sorted(members.types))
 
 
@@ -108,13 +114,15 @@ async def _counted(store: Store, action: Action, chosen: Filter) -> dict[str, in
 async def fix(store: Store, action: Action, chosen: Filter, *, seconds: float = FIX_SECONDS) -> Members:
     """The chains that the action will change, newest first, at most `MOST`. Raises TooSlow."""
     members = Members()
-    async for chain in _matching(store, action, chosen, seconds):
+    async for chain in _matching(store, action, chosen, seconds, page=_PAGE):
         if not members.add(chain):
             break
     return members
 
 
-async def _matching(store: Store, action: Action, chosen: Filter, seconds: float) -> AsyncGenerator[ChainRecord]:
+async def _matching(
+    store: Store, action: Action, chosen: Filter, seconds: float, *, page: int
+) -> AsyncGenerator[ChainRecord]:
     """The chains on which the action can work. The chains of bulk actions are left out."""
     usable = narrowed(action, chosen)
     if usable is None:
@@ -122,11 +130,11 @@ async def _matching(store: Store, action: Action, chosen: Filter, seconds: float
     ends = monotonic() + seconds
     before: int | None = None
     while True:
-        page = await store.perform(ListChains(usable, _PAGE, before))
-        for chain in page:
+        found = await store.perform(ListChains(usable, page, before))
+        for chain in found:
             if chain.first.type not in BULK_TYPES:
                 yield chain
-        before = page.next_before
+        before = found.next_before
         if before is None:
             return
         if monotonic() > ends:

@@ -56,6 +56,7 @@ def job_document(job: Job) -> Document:
         "finished_at": iso(job.finished_at),
         "leased_until": iso(job.leased_until),
         "open_blockers": job.open_blockers,
+        "origin": job.origin,
         "error": error_text(job.error),
     }
 

@@ -31,6 +31,8 @@ from holdfast.core.step_report import Step
 from holdfast.engine.operations import GetBlockers
 from holdfast.errors import JobNotFound
 
+MOST_STARTED = 100
+
 
 @command
 def show(
@@ -41,7 +43,7 @@ def show(
     ] = False,
     secrets: Annotated[bool, typer.Option("--secrets", help="With --payload: mask nothing.")] = False,
 ) -> None:
-    """Show a chain with its jobs and their blockers, or one job, and why it is in its state."""
+    """Show a chain with its jobs, their blockers and the chains that they started, or one job, and its explanation."""
     with run.client() as client:
         chain = client.get(id)
         job = None if chain is not None else client.get_job(id)
@@ -51,10 +53,12 @@ def show(
         blockers = {each.id: _blockers(client, each) for each in found if each.record.blockers}
         explanation = client.explain(found[-1])
         steps = {each.id: client.steps(each) for each in found}
+        started = client.started(*found, limit=MOST_STARTED)
     documents = [
         {
             **job_document(each),
             "blockers": [blocker_document(blocker) for blocker in blockers.get(each.id, ())],
+            "started": [blocker_document(side) for side in started if side.first_job.origin == each.id],
             "steps": [
                 {**step_document(step), **(step_payload(step, secrets=secrets) if payload else {})}
                 for step in steps[each.id]
@@ -88,14 +92,15 @@ def _blockers(client: SyncClient, job: Job) -> list[Chain[Any]]:
 
 
 def _details(job: Job, document: Document, steps: Sequence[Step]) -> list[RenderableType]:
-    """What a table has no room for: blockers, steps, input and output."""
+    """What a table has no room for: blockers, started chains, steps, input and output."""
     shown: list[RenderableType] = []
-    if document["blockers"]:
-        shown += ["", tables.text(f"blockers of {job.type} {job.id}", "bold")]
-        table = Sheet("type", "status", "id")
-        for blocker in document["blockers"]:
-            table.add_row(tables.text(blocker["type"]), tables.styled(blocker["status"]), tables.text(blocker["id"]))
-        shown.append(table)
+    for title, chains in (("blockers of", document["blockers"]), ("chains started by", document["started"])):
+        if chains:
+            shown += ["", tables.text(f"{title} {job.type} {job.id}", "bold")]
+            table = Sheet("type", "status", "id")
+            for each in chains:
+                table.add_row(tables.text(each["type"]), tables.styled(each["status"]), tables.text(each["id"]))
+            shown.append(table)
     if steps:
         shown += ["", tables.text(f"steps of {job.type} {job.id}", "bold"), tables.steps(steps)]
         results = [(step["name"], step["result"]) for step in document["steps"] if step.get("result") is not None]

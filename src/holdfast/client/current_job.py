@@ -9,7 +9,7 @@ from holdfast.client.client_calls import created
 from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.client.plugged_starts import Starts, plugged, with_carrier
 from holdfast.core.clock import Clock, system_clock
-from holdfast.core.details import inherited_details
+from holdfast.core.details import started_details
 from holdfast.core.job import Chain, Job
 from holdfast.core.lifecycle import create
 from holdfast.core.record import Record
@@ -76,7 +76,7 @@ class SharedCurrent:
 
     def _starts(self, bound: AnyBound, options: dict[str, Any]) -> Starts:
         given = with_start_options(bound, cast("StartKeywords", options), call="current.start")
-        new = new_chain(given, inherited_details(self._first.details))
+        new = new_chain(given, started_details(self._record.id, self._first.details))
         check_batch([new])
         return plugged(self._jobs, [new])
 

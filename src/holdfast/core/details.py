@@ -28,6 +28,9 @@ class FailureHook(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class JobDetails(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The values of the column `details`."""
 
+    origin: str | None = None
+    """The id of the job that started the chain: in its completion, or as its failure hook. It is the first field,
+    because stores find the chains that a job started by the beginning of the text."""
     trace: str | None = None
     """The trace context of the caller that started the chain."""
     carrier: dict[str, str] | None = None
@@ -41,6 +44,8 @@ class JobDetails(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 NO_DETAILS = JobDetails()
+
+_ORIGIN = '{"origin":"'
 
 _read = msgspec.json.Decoder(JobDetails).decode
 _read_lanes = msgspec.json.Decoder(JobLanes).decode
@@ -63,11 +68,11 @@ def write_hook(hook: FailureHook) -> str:
     return _write(hook).decode()
 
 
-def hook_details(failed: JobDetails, hook: FailureHook) -> str | None:
+def hook_details(job_id: str, failed: JobDetails, hook: FailureHook) -> str | None:
     """The details of the chain of a hook: what the caller of the failed job sent along, and the hook's own hook."""
     then = None if hook.then is None else _read_hook(hook.then)
     lanes = hook_lanes(hook)
-    return write_details(JobDetails(trace=failed.trace, carrier=failed.carrier, on_failure=then, lanes=lanes))
+    return write_details(JobDetails(job_id, failed.trace, failed.carrier, on_failure=then, lanes=lanes))
 
 
 def hook_lanes(hook: FailureHook) -> JobLanes | None:
@@ -86,11 +91,27 @@ def lanes_of(stored: str | None) -> JobLanes | None:
 
 
 def inherited_details(stored: str | None) -> JobDetails:
-    """The details that the continuations and side chains of a job take over: what its caller sent along."""
+    """The details that the continuations of a job take over: what its caller sent along."""
     if stored is None:
         return NO_DETAILS
     details = read_details(stored)
     return JobDetails(trace=details.trace, carrier=details.carrier)
+
+
+def started_details(job_id: str, stored: str | None) -> JobDetails:
+    """The details of a chain that a job with these details starts."""
+    details = NO_DETAILS if stored is None else read_details(stored)
+    return JobDetails(job_id, details.trace, details.carrier)
+
+
+def origin_of(stored: str | None) -> str | None:
+    """The job that started the chain. Most details have none, and are not read."""
+    return read_details(stored).origin if stored is not None and stored.startswith(_ORIGIN) else None
+
+
+def origin_text(job_id: str) -> str:
+    """How the details of the chains that this job started begin."""
+    return _ORIGIN + _write(job_id).decode()[1:]
 
 
 def epoch_of(stored: str | None) -> int:

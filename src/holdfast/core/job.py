@@ -133,6 +133,11 @@ class Job:
         return self.record.open_blockers
 
     @property
+    def origin(self) -> str | None:
+        """Of the first job of a chain: the id of the job that started it, in its completion or as its failure hook."""
+        return self.record.origin
+
+    @property
     def trace(self) -> str | None:
         """The trace context of the caller that started the chain."""
         return self.record.trace

@@ -228,7 +228,7 @@ def hook_chain(failed: Record) -> NewJob | None:
         priority=hook.priority,
         max_attempts=hook.max_attempts,
         keep=hook.keep,
-        details=hook_details(details, hook),
+        details=hook_details(failed.id, details, hook),
         chosen=False,
         track=None if lanes is None else lanes.track,
     )

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from holdfast.core.clock import Micros
-from holdfast.core.details import read_details
+from holdfast.core.details import origin_of, read_details
 
 FOR_EVER = 0
 """A `max_attempts` without limit. None means that the default of the worker applies."""
@@ -93,6 +93,10 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     def __repr__(self) -> str:
         """Without the token and the payloads: a record may appear in the text of an error."""
         return f"Record(id={self.id!r}, type={self.type!r}, status={self.status.value!r}, attempt={self.attempt})"
+
+    @property
+    def origin(self) -> str | None:
+        return origin_of(self.details)
 
     @property
     def trace(self) -> str | None:

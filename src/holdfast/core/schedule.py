@@ -205,6 +205,14 @@ def tick_of(chain_id: str) -> datetime | None:
         return None
 
 
+def schedule_of(chain_id: str) -> str | None:
+    """The name of the schedule that started a chain; None if no schedule did. A name may contain any character."""
+    if tick_of(chain_id) is None:
+        return None
+    name, _, _date = chain_id.rpartition("T")[0].removeprefix(ID_PREFIX).rpartition(":")
+    return name.removesuffix(":" + _FIRED.rstrip(":"))
+
+
 def first_job(declaration: Declaration, chain_id: str, tick: Micros, *, after: tuple[str, ...] = ()) -> NewJob:
     """The first job of the chain of a tick. It is due at the tick, plus its jitter and the delay of the start.
 

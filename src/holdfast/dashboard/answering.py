@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -10,12 +11,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from holdfast.dashboard.access import Access
+from holdfast.dashboard.live import MOST_VIEWERS
 from holdfast.dashboard.operator import Forbidden
 from holdfast.dashboard.routing import PageRoute
 from holdfast.dashboard.settings import Settings
 from holdfast.dashboard.view import View, page, url
 from holdfast.dashboard.viewer import TooSlow
 from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
+
+log = logging.getLogger("holdfast.dashboard")
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -29,6 +33,8 @@ def answer(settings: Settings, route: PageRoute) -> Endpoint:
             return _without_access(request, settings)
         if not access.may(route.role):
             raise Forbidden(route.role)
+        if any("\0" in text for text in (*request.path_params.values(), *request.query_params.values())):
+            raise HTTPException(404)  # no id or name contains it, and some stores refuse it
         await settings.client.open()
         if not settings.read_only:
             settings.bulk.continue_left_over()
@@ -48,6 +54,8 @@ def live(settings: Settings) -> Endpoint:
         access = await settings.access(request)
         if access is None or "wsgi_environ" in request.scope:
             return Response(status_code=403)
+        if settings.changes.viewers >= MOST_VIEWERS:
+            return Response(status_code=204)  # EventSource does not try again
         await settings.client.open()
         messages = settings.changes.messages(access, request.query_params.get("chain"))
         return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
@@ -88,7 +96,7 @@ def logout(settings: Settings) -> Endpoint:
 
 
 def error_handlers(settings: Settings) -> Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]]:
-    """Pages for errors. They contain no details of the store besides the text of the error."""
+    """Pages for errors."""
 
     def show(request: Request, status: int, title: str, text: str) -> Response:
         return page(request, settings, "error.html", status=status, title=title, text=text)
@@ -107,8 +115,13 @@ def error_handlers(settings: Settings) -> Mapping[Any, Callable[[Request, Except
         return show(request, 503, "This took too long", text)
 
     async def refused(request: Request, error: Exception) -> Response:
-        unavailable = isinstance(error, StoreUnavailable | NotPermitted)
-        return show(request, 503 if unavailable else 409, "The store refused this", str(error))
+        if isinstance(error, StoreUnavailable):
+            # The text names the server of the store.
+            log.warning("%s", error)
+            text = "The store does not answer. The log of the dashboard has the details."
+            return show(request, 503, "The store is unavailable", text)
+        status = 503 if isinstance(error, NotPermitted) else 409
+        return show(request, status, "The store refused this", str(error))
 
     return {HTTPException: http, Forbidden: forbidden, TooSlow: too_slow, HoldfastError: refused}
 

@@ -15,7 +15,7 @@ def chosen(view: View, text: str) -> Filter | None:
 
     ValueError for a query that cannot be used.
     """
-    query = parse(text)
+    query = parse(text, view.access)
     if query.problems:
         raise ValueError(" ".join(query.problems))
     if query.chain is not None:

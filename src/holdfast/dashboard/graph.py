@@ -1,15 +1,16 @@
 """The graph of a chain as a drawing: positions of boxes and lines, calculated here and drawn by a template as SVG.
 
-The jobs of the chain form a column from top to bottom. To the left of a job is a frame with the chains that it waits
-for, to the right of the last job a frame with the jobs that wait for the chain. A frame has one line, however many
-boxes it contains, so that 300 boxes stay readable.
+The jobs of the chain form a column from top to bottom, below the job that started the chain. To the left of a job is a
+frame with the chains that it waits for, to its right one with the chains that it started, and to the right of the last
+job one with the jobs that wait for the chain. A frame has one line, however many boxes it contains, so that 300 boxes
+stay readable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.core.job import Chain, Job
 from holdfast.dashboard.text import short_id, visible
@@ -57,10 +58,18 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """A group of boxes with a title."""
+class Caption:
+    """A text beside boxes."""
 
-    title: str
+    text: str
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The border of a group of boxes."""
+
     x: int
     y: int
     width: int
@@ -75,6 +84,7 @@ class Drawing:
     height: int = 0
     boxes: list[Box] = field(default_factory=list[Box])
     frames: list[Frame] = field(default_factory=list[Frame])
+    captions: list[Caption] = field(default_factory=list[Caption])
     lines: list[str] = field(default_factory=list[str])
     """Paths of SVG."""
 
@@ -86,37 +96,54 @@ def node_of(item: Chain[Any] | Job) -> Node:
     return Node(item.type, str(item.status), item.chain_id, item.id)
 
 
-def draw(
-    jobs: Sequence[Job],
-    blockers: Mapping[str, tuple[Sequence[Chain[Any]], int]],
-    dependents: Sequence[Job],
-    *,
-    selected: str | None = None,
-) -> Drawing:
-    """Lay out the jobs of a chain, the blockers of each job with the number of hidden ones, and the dependents."""
-    left = {job_id: _Group(chains, hidden) for job_id, (chains, hidden) in blockers.items() if chains or hidden}
-    right = _Group(dependents, 0)
+class Links(NamedTuple):
+    """What a chain is connected to. A number is that of the chains that the viewer may not see."""
+
+    blockers: Mapping[str, tuple[Sequence[Chain[Any]], int]]
+    """By the id of the job that waits for them."""
+    started: Mapping[str, tuple[Sequence[Chain[Any]], int]]
+    """By the id of the job that started them."""
+    dependents: Sequence[Job]
+    origin: Job | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.blockers or self.started or self.dependents or self.origin)
+
+
+def draw(jobs: Sequence[Job], links: Links, *, selected: str | None = None) -> Drawing:
+    """Lay out the jobs of a chain and what they are connected to."""
+    left = {job_id: _Group("waits for", *found) for job_id, found in links.blockers.items()}
     frames_width = max((group.width for group in left.values()), default=0)
     column = 1 + (frames_width + ROOM if frames_width else 0)
     drawing, y, previous = Drawing(), 1, None
+    if links.origin is not None and jobs and not jobs[0].index:
+        y = 24
+        drawing.captions.append(Caption("started by", column + 10, 16))
+        previous = Box(node_of(links.origin), column, y, WIDTH, HEIGHT)
+        drawing.boxes.append(previous)
+        y += HEIGHT + GAP
     for job in jobs:
-        group = left.get(job.id)
-        height = max(HEIGHT, group.height if group is not None else 0)
+        before = [left[job.id]] if job.id in left else []
+        after = [_Group("started", *links.started[job.id])] if job.id in links.started else []
+        if job is jobs[-1] and links.dependents:
+            after.append(_Group("is waited for by", links.dependents, 0))
+        height = max(HEIGHT, _stacked(before), _stacked(after))
         box = Box(node_of(job), column, y + (height - HEIGHT) // 2, WIDTH, HEIGHT, job.id == selected)
         drawing.boxes.append(box)
         if previous is not None:
             drawing.lines.append(_down(previous, box))
-        if group is not None:
-            group.place(drawing, frames_width + 1 - group.width, y + (height - group.height) // 2, "waits for")
-            drawing.lines.append(_across(frames_width + 1, column, box.y + HEIGHT // 2))
+        middle, top = box.y + HEIGHT // 2, y + (height - _stacked(before)) // 2
+        for group in before:
+            group.place(drawing, frames_width + 1 - group.width, top)
+            drawing.lines.append(_across(frames_width + 1, column, middle))
+        top = y + (height - _stacked(after)) // 2
+        for group in after:
+            group.place(drawing, column + WIDTH + ROOM, top)
+            drawing.lines.append(_branch(column + WIDTH, middle, column + WIDTH + ROOM, top + group.height // 2))
+            top += group.height + GAP
+            drawing.width = max(drawing.width, column + WIDTH + ROOM + group.width + 2)
         previous, y = box, y + height + GAP
-    if previous is not None and right.nodes:
-        middle = previous.y + HEIGHT // 2
-        top = max(1, middle - right.height // 2)
-        right.place(drawing, column + WIDTH + ROOM, top, "is waited for by")
-        drawing.lines.append(_across(column + WIDTH, column + WIDTH + ROOM, middle))
-        y = max(y, top + right.height + GAP)
-    drawing.width = column + WIDTH + (ROOM + right.width if right.nodes else 0) + 2
+    drawing.width = max(drawing.width, column + WIDTH + 2)
     drawing.height = y - GAP + 2
     return drawing
 
@@ -124,7 +151,8 @@ def draw(
 class _Group:
     """Boxes in rows and columns within a frame."""
 
-    def __init__(self, items: Sequence[Chain[Any] | Job], hidden: int) -> None:
+    def __init__(self, verb: str, items: Sequence[Chain[Any] | Job], hidden: int) -> None:
+        self._verb = verb
         self.nodes = [node_of(item) for item in items[:MOST_BOXES]]
         self.total = len(items) + hidden
         small = len(self.nodes) >= SMALL_FROM
@@ -136,10 +164,11 @@ class _Group:
         self.width = self._columns * (self._box[0] + self._gap) - self._gap + 2 * PADDING
         self.height = (rows * (self._box[1] + self._gap) - self._gap if self.nodes else 0) + 2 * PADDING + 18
 
-    def place(self, drawing: Drawing, x: int, y: int, verb: str) -> None:
+    def place(self, drawing: Drawing, x: int, y: int) -> None:
         hidden = self.total - len(self.nodes)
-        title = f"{verb} {self.total:,}" + (f" ({hidden:,} not shown)" if hidden else "")
-        drawing.frames.append(Frame(title, x, y, self.width, self.height))
+        title = f"{self._verb} {self.total:,}" + (f" ({hidden:,} not shown)" if hidden else "")
+        drawing.frames.append(Frame(x, y, self.width, self.height))
+        drawing.captions.append(Caption(title, x + PADDING, y + 18))
         for place, node in enumerate(self.nodes):
             row, column = divmod(place, self._columns)
             drawing.boxes.append(
@@ -159,6 +188,16 @@ def _down(above: Box, below: Box) -> str:
 
 def _across(x: int, to: int, y: int) -> str:
     return f"M{x} {y}H{to - 1}"
+
+
+def _branch(x: int, y: int, to: int, at: int) -> str:
+    """A line to another height, with a bend in the middle."""
+    return _across(x, to, y) if y == at else f"M{x} {y}H{(x + to) // 2}V{at}H{to - 1}"
+
+
+def _stacked(groups: Sequence[_Group]) -> int:
+    """The height of frames that are placed below each other."""
+    return sum(group.height + GAP for group in groups) - GAP if groups else 0
 
 
 def _cut(text: str, length: int) -> str:

@@ -22,6 +22,8 @@ PAUSE = 1.0
 HEARTBEAT = 20.0
 """Seconds after which a message without content is sent, so that proxies keep the connection."""
 RETRY = 5.0
+MOST_VIEWERS = 1000
+"""Open connections of all viewers together. More pages work, and do not update by themselves."""
 FIRST = 1.0
 """Seconds after which a new viewer reads its page again: a change between its reading and the listening was missed."""
 

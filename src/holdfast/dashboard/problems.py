@@ -50,10 +50,10 @@ def problems(
     waiting = {name: row for name, row in stats.types.items() if row.due and name not in outside}
     unserved = {name: row.due for name, row in waiting.items() if not row.paused and name not in served}
     if unserved and not workers:
-        found.append(Problem("error", f"{_jobs(sum(unserved.values()))} due, and no worker is live.", "/workers"))
+        found.append(Problem("error", f"{_due(sum(unserved.values()))}, and no worker is live.", "/workers"))
     else:
         found += [
-            Problem("error", f"{_jobs(due)} of {name} due, and no live worker runs this type.", "/jobs", _pending(name))
+            Problem("error", f"{_due(due, name)}, and no live worker runs this type.", "/jobs", _pending(name))
             for name, due in sorted(unserved.items(), key=lambda each: -each[1])
         ]
     late = [
@@ -63,14 +63,16 @@ def problems(
     ]
     if late and (longest := max(late))[0].total_seconds() > LATE:
         waits = seconds(longest[0].total_seconds() // 1)
-        found.append(Problem("warning", f"A job of {longest[1]} is due since {waits}.", "/jobs", _pending(longest[1])))
+        found.append(
+            Problem("warning", f"A job of {longest[1]} has been due for {waits}.", "/jobs", _pending(longest[1]))
+        )
     counts = counters.counts
     ended = counts.completed + counts.failed
     if counts.failed and counts.failed > ended * OFTEN:
         share = f"{counts.failed / ended:.0%} of those that ended"
         found.append(Problem("warning", f"{counts.failed:,} jobs failed in the last hour, {share}.", "/errors"))
     found += [
-        Problem("warning", f"{name} is paused, and {_jobs(row.due)} due.", "/jobs", _pending(name))
+        Problem("warning", f"{name} is paused, and {_due(row.due)}.", "/jobs", _pending(name))
         for name, row in waiting.items()
         if row.paused
     ]
@@ -88,5 +90,6 @@ def _pending(name: str) -> str:
     return f"{Term('type', name)} status:pending"
 
 
-def _jobs(count: int) -> str:
-    return "1 job is" if count == 1 else f"{count:,} jobs are"
+def _due(count: int, type: str | None = None) -> str:
+    of = "" if type is None else f" of {type}"
+    return f"1 job{of} is due" if count == 1 else f"{count:,} jobs{of} are due"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from holdfast.core.record import Status
+from holdfast.dashboard.access import Access
 from holdfast.dashboard.viewer import ListFilters
 
 MOST_CHARACTERS = 500
@@ -61,8 +62,8 @@ class Query:
         return " ".join(map(str, self.terms))
 
 
-def parse(text: str, *, now: datetime | None = None) -> Query:
-    """Read a query. It never raises: problems are sentences for the viewer."""
+def parse(text: str, access: Access | None = None, *, now: datetime | None = None) -> Query:
+    """Read a query of a viewer. It never raises: problems are sentences for the viewer."""
     query = Query()
     if len(text) > MOST_CHARACTERS:
         query.problems.append(f"A query has at most {MOST_CHARACTERS} characters.")
@@ -83,6 +84,11 @@ def parse(text: str, *, now: datetime | None = None) -> Query:
             problem = reader(query, value, now or datetime.now(UTC))
             if problem is not None:
                 query.problems.append(problem)
+    if "error" in query.only and access is not None and access.redact is not None:
+        # The store searches the text before redaction, so that the results would reveal it.
+        query.problems.append(
+            "error: is not possible, because errors are redacted for you. The page Errors has groups."
+        )
     return query
 
 

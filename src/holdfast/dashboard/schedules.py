@@ -19,7 +19,7 @@ _LONGEST = timedelta(days=800)
 
 @dataclass(frozen=True, slots=True)
 class PastTick:
-    """A tick and its chain. None: the tick was skipped or missed, its chain is deleted, or the schedule is younger."""
+    """A tick and its chain. None: the tick was skipped or missed, its chain is deleted, or its rule was changed."""
 
     at: datetime
     chain: Chain[object] | None
@@ -40,7 +40,10 @@ async def history(view: View, schedule: Schedule, now: datetime) -> list[PastTic
     """The last ticks, newest first: those of the rule, those of backfills, and calls of `fire`."""
     client = view.settings.client
     prefix = f"{ID_PREFIX}{schedule.name}:"
-    moments = {tick_id(schedule.name, to_micros(tick)): tick for tick in past_ticks(schedule, now)}
+    # Not more than the schedule has had: earlier ticks are older than the schedule.
+    counts = schedule.counts
+    known = past_ticks(schedule, now)[: counts.started + counts.skipped + counts.missed]
+    moments = {tick_id(schedule.name, to_micros(tick)): tick for tick in known}
     # Jobs are found by their type, chains by the type of their first job are not.
     recent = await view.viewer.read(client.list_jobs(type=schedule.type, limit=_JOBS_READ))
     for job in recent.items:

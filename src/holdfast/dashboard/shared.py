@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
 from typing import Generic, TypeVar
@@ -15,6 +16,7 @@ from typing import Generic, TypeVar
 from holdfast.client.client import Client
 from holdfast.client.client_calls import Stats
 from holdfast.core.counter_report import Counters
+from holdfast.dashboard.charts import Chart, charts
 from holdfast.engine.operations import Finding, LimitReport
 
 T = TypeVar("T")
@@ -25,6 +27,7 @@ QUICK = 0.05
 """Seconds: a value that was read in this time is not used again."""
 PATIENCE = 0.05
 """Seconds that a page waits for a new value if there is an old one."""
+MOST_CHARTS = 100
 OLD_AFTER = 2.0
 """Seconds after which a value is shown as approximate."""
 
@@ -86,6 +89,18 @@ class Shared:
         self.day: Cached[Counters] = Cached(self._read_day)
         self.limits: Cached[list[LimitReport]] = Cached(client.limits)
         self.findings: Cached[Sequence[Finding]] = Cached(client.examine, factor=100)
+        self._charts: dict[tuple[bool, frozenset[str] | None], tuple[Counters, list[Chart]]] = {}
+
+    def charts(self, counters: Counters, types: frozenset[str] | None, *, day: bool) -> list[Chart]:
+        """The charts of these types, kept with the counters: adding up a day takes longer than reading it."""
+        kept = self._charts.get((day, types))
+        if kept is None or kept[0] is not counters:
+            if len(self._charts) >= MOST_CHARTS:
+                self._charts.clear()
+            seen = {name: each for name, each in counters.types.items() if types is None or name in types}
+            kept = counters, charts(replace(counters, types=seen), day=day)
+            self._charts[day, types] = kept
+        return kept[1]
 
     async def _read_day(self) -> Counters:
         # By the clock of the store: that of this process may differ.

@@ -21,11 +21,12 @@ from holdfast.core.steps import NEVER
 NOTHING = "\u2013"
 """In the place of a value that does not exist."""
 
-_MARKED = re.compile(r"`([^`\n]{1,200})`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NEVER_YEAR = to_datetime(NEVER).year
 """A job that waits for a message without a timeout is due in this year."""
 
-_GENERATED = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_GENERATED = re.compile(_ID)
+_MARKED = re.compile(rf"`([^`\n]{{1,200}})`|\b({_ID})\b|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # The joiner of emoji and of some scripts, and the characters that structure text.
 _KEPT = frozenset("\n\t\u200d")
@@ -117,14 +118,20 @@ def moment(value: datetime | None) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(iso(value), exact(value), relative(value))
 
 
-def sentences(value: str) -> Markup:
-    """The text of an explanation: times are shown in the zone of the viewer, and names in backquotes as code."""
+def sentences(value: str, search: str) -> Markup:
+    """The text of an explanation: times in the zone of the viewer, names in backquotes as code, and ids as links.
+
+    `search` is the URL of the search, which leads to the page of an id.
+    """
     parts: list[Markup] = []
     end = 0
     for match in _MARKED.finditer(value):
         parts.append(escape(visible(value[end : match.start()])))
         if match[1] is not None:
             parts.append(Markup("<code>{}</code>").format(visible(match[1])))
+        elif match[2] is not None:
+            link = Markup('<a class="id" href="{}?q={}" title="{}">{}</a>')
+            parts.append(link.format(search, match[2], match[2], short_id(match[2])))
         else:
             parts.append(Markup('<time datetime="{0}" data-exact>{0}</time>').format(match[0]))
         end = match.end()

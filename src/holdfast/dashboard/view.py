@@ -57,7 +57,10 @@ class View:
             body += part
             if len(body) > MOST_FORM_BYTES:
                 raise HTTPException(413, "The form is too large.")
-        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+        fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+        if any("\0" in value for _, value in fields):
+            raise HTTPException(400, "The form contains a NUL character.")
+        return fields
 
     def url(self, path: str, **query: str | None) -> str:
         """A URL of the dashboard, wherever it is mounted."""

@@ -18,6 +18,7 @@ from holdfast.core.schedule import Schedule
 from holdfast.core.step_report import Step
 from holdfast.core.worker_record import LiveWorker
 from holdfast.dashboard.access import Access
+from holdfast.dashboard.charts import Chart
 from holdfast.dashboard.shared import Shared
 from holdfast.engine.operations import Finding
 
@@ -135,6 +136,17 @@ class Viewer:
         seen = [each for each in chains if self.access.sees(each.type, each.job.type)]
         return seen, len(chains) - len(seen)
 
+    async def started(self, jobs: Sequence[Job], limit: int) -> dict[str, tuple[list[Chain[Any]], int]]:
+        """By the id of the job: the chains that it started and the viewer may see, and how many others there are."""
+        groups: dict[str, tuple[list[Chain[Any]], int]] = {}
+        for chain in await self.read(self.client.started(*jobs, limit=limit)):
+            seen, hidden = groups.get(origin := chain.first_job.origin or "", ([], 0))
+            if self.access.sees(chain.type, chain.job.type):
+                groups[origin] = [*seen, chain], hidden
+            else:
+                groups[origin] = seen, hidden + 1
+        return groups
+
     async def dependents(self, chain_id: str, limit: int) -> list[Job]:
         """Unfinished jobs that wait for a chain, of the types that the viewer may see."""
         jobs = await self.read(self.client.dependents(chain_id, limit=limit))
@@ -166,11 +178,16 @@ class Viewer:
         except TooSlow:
             return None
 
-    async def counters(self, *, day: bool = False) -> Counters:
-        """What happened to jobs per minute, in the last hour or day."""
-        counters = await self.read((self._shared.day if day else self._shared.hour).get())
+    async def counters(self) -> Counters:
+        """What happened to jobs in the last hour."""
+        counters = await self.read(self._shared.hour.get())
         types = {name: each for name, each in counters.types.items() if self.access.sees(name)}
         return replace(counters, types=types)
+
+    async def charts(self, *, day: bool) -> tuple[list[Chart], datetime]:
+        """What happened to jobs per minute of the last hour, or per ten minutes of the last day, and since when."""
+        counters = await self.read((self._shared.day if day else self._shared.hour).get())
+        return self._shared.charts(counters, self.access.allowed_types, day=day), counters.since
 
     async def errors(self, since: datetime | None = None, limit: int = 50) -> list[FrequentError]:
         types = self.types(None)

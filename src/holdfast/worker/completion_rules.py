@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, cast, 
 from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.client.plugged_starts import Starts, plugged, with_carrier
 from holdfast.core.clock import Micros
-from holdfast.core.details import inherited_details
+from holdfast.core.details import started_details
 from holdfast.core.hooks import failure_of
 from holdfast.core.job import Chain
 from holdfast.core.lifecycle import Continued, NewJob, Outcome, Raised, Returned
@@ -263,7 +263,8 @@ class SharedDone(TypedDone[Tx]):
 
     def _starts(self, bound: AnyBound, options: dict[str, Any]) -> Starts:
         given = with_start_options(bound, cast("StartKeywords", options), call="done.start")
-        new = new_chain(given, inherited_details(self._completion.record.details))
+        record = self._completion.record
+        new = new_chain(given, started_details(record.id, record.details))
         check_batch([new])
         return plugged(self._jobs, [new])
 

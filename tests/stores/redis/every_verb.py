@@ -103,6 +103,7 @@ READING: tuple[Operation[Any], ...] = (
     ops.GetJobs(("pending", "none")),
     ops.GetBlockers(CHILDREN[0]),
     ops.GetDependents("blocker", 10),
+    ops.GetStarted(("blocker", "none"), 10),
     ops.GetHistory("failed"),
     ops.ListJobs(ops.Filter(types=("none",)), 10),
     ops.ListJobs(ops.Filter(chain_id="pending"), 10),

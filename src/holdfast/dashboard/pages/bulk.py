@@ -36,7 +36,9 @@ async def confirm(view: View) -> Response:
     query = view.query.get("q", "").strip()
     try:
         found = chosen(view, query)
-        seen = None if found is None else await preview(view.settings.client.store, action, found)
+        seen = None
+        if found is not None:
+            seen = await view.viewer.read(preview(view.settings.client.store, action, found))
         problem = ""
     except ValueError as error:
         seen, problem = None, str(error)

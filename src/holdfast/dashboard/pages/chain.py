@@ -7,15 +7,18 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
+from holdfast.core.details import lanes_of
 from holdfast.core.explanation import Explanation
 from holdfast.core.job import Chain, Job
 from holdfast.core.record import Status
+from holdfast.core.schedule import schedule_of
 from holdfast.dashboard.access import Field
-from holdfast.dashboard.graph import draw
+from holdfast.dashboard.graph import Links, draw
 from holdfast.dashboard.pages.complete import waits_for_completion
 from holdfast.dashboard.pages.listing import shown_status
 from holdfast.dashboard.pages.steps import awaited_message, shown_steps
 from holdfast.dashboard.routing import get
+from holdfast.dashboard.schedules import find_schedule
 from holdfast.dashboard.timeline import timeline
 from holdfast.dashboard.view import View
 
@@ -23,6 +26,7 @@ MOST_JOBS = 300
 """Jobs of a chain on the page: the newest ones."""
 MOST_WITH_BLOCKERS = 20
 MOST_DEPENDENTS = 300
+MOST_STARTED = 300
 
 
 async def show(view: View) -> Response:
@@ -37,10 +41,7 @@ async def show(view: View) -> Response:
     if report is None:  # deleted meanwhile
         raise HTTPException(404)
     attempts, older = timeline(report, view.redaction)
-    blockers: dict[str, tuple[list[Chain[Any]], int]] = {}
-    for job in [job for job in jobs if job.record.blockers][-MOST_WITH_BLOCKERS:]:
-        blockers[job.id] = await view.viewer.blockers(job)
-    dependents = await view.viewer.dependents(chain_id, MOST_DEPENDENTS)
+    links = await _links(view, chain_id, jobs)
     steps, older_steps = await shown_steps(view, selected)
     stats = await view.viewer.stats_or_none()
     explanation = await view.viewer.explain(selected)
@@ -57,8 +58,10 @@ async def show(view: View) -> Response:
         selected_status=shown_status(selected),
         explanation=_text(view, explanation),
         awaited=awaited_message(explanation),
-        drawing=draw(jobs, blockers, dependents, selected=selected.id),
-        has_links=bool(blockers or dependents or len(jobs) > 1),
+        drawing=draw(jobs, links, selected=selected.id),
+        has_links=bool(links) or len(jobs) > 1,
+        origin=links.origin,
+        schedule=await _schedule(view, jobs[0]),
         steps=steps,
         older_steps=older_steps,
         attempts=attempts,
@@ -72,6 +75,28 @@ async def show(view: View) -> Response:
         external=selected is jobs[-1] and chain is not None and waits_for_completion(explanation),
         live=view.live(chain_id),
     )
+
+
+async def _links(view: View, chain_id: str, jobs: list[Job]) -> Links:
+    """What the jobs of the chain are connected to, as far as the viewer may see it."""
+    blockers: dict[str, tuple[list[Chain[Any]], int]] = {}
+    for job in [job for job in jobs if job.record.blockers][-MOST_WITH_BLOCKERS:]:
+        found, hidden = await view.viewer.blockers(job)
+        # What keeps the job waiting comes first.
+        blockers[job.id] = sorted(found, key=lambda chain: chain.status is Status.COMPLETED), hidden
+    origin = jobs[0].origin
+    return Links(
+        blockers,
+        await view.viewer.started(jobs, MOST_STARTED),
+        await view.viewer.dependents(chain_id, MOST_DEPENDENTS),
+        None if origin is None else await view.viewer.get_job(origin),
+    )
+
+
+async def _schedule(view: View, first: Job) -> str | None:
+    """The schedule whose tick started the chain, if it exists and the viewer may see it."""
+    name = schedule_of(first.id)
+    return name if name is not None and await find_schedule(view, name) is not None else None
 
 
 async def download(view: View) -> Response:
@@ -99,10 +124,17 @@ def _text(view: View, explanation: Explanation | None) -> str:
     return explanation.text if error is None else explanation.text.replace(str(error), view.redaction.error(error))
 
 
+def _holds_order(job: Job) -> bool:
+    """Whether a failed job of this kind holds an order. It may have been skipped already."""
+    lanes = lanes_of(job.record.details)
+    return lanes is not None and any(rule.kind == "order" and rule.hold for rule in lanes.rules)
+
+
 def _possible(job: Job, current: Job, *, whole: bool) -> dict[str, bool]:
     """Which changes make sense in this state. `whole`: the viewer may see the first and the last job."""
     return {
         "retry": job.status in (Status.FAILED, Status.CANCELLED),
+        "skip": job.status is Status.FAILED and _holds_order(job),
         "run_now": shown_status(job) == "scheduled",
         "cancel": whole and not current.status.finished,
         "delete": whole and current.status is not Status.RUNNING,

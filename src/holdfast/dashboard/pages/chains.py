@@ -18,7 +18,7 @@ PATH = "/chains"
 
 
 async def show(view: View) -> Response:
-    query = parse(view.query.get("q", ""))
+    query = parse(view.query.get("q", ""), view.access)
     if query.chain is not None:
         query.problems.append("chain: selects jobs. Use the page Jobs, or search for the id.")
     found: Page[Chain[Any]] = Page([], None)

@@ -34,6 +34,7 @@ def _change(
 ROUTES: list[PageRoute] = [
     post("/change/retry", _change(Operator.retry, "id", "The job is pending again."), role="operate"),
     post("/change/run-now", _change(Operator.run_now, "id", "The job is due now."), role="operate"),
+    post("/change/skip", _change(Operator.skip, "id", "The jobs behind this one in its order run."), role="operate"),
     post("/change/cancel", _change(Operator.cancel, "id", "The chain is cancelled."), role="operate"),
     post("/change/delete", _change(Operator.delete, "id", "The chain is deleted.", leaves=True), role="admin"),
     post("/change/pause", _change(Operator.pause, "type", "The type is paused."), role="operate"),

@@ -18,7 +18,7 @@ PATH = "/jobs"
 
 
 async def show(view: View) -> Response:
-    query = parse(view.query.get("q", ""))
+    query = parse(view.query.get("q", ""), view.access)
     found: Page[Job] = Page([], None)
     slow = False
     if not query.problems:

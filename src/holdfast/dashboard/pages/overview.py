@@ -12,7 +12,6 @@ from holdfast.core.clock import to_datetime
 from holdfast.core.counter_report import Counters
 from holdfast.core.counters import Counts
 from holdfast.core.schedule import Schedule
-from holdfast.dashboard.charts import charts
 from holdfast.dashboard.problems import problems
 from holdfast.dashboard.query import Term
 from holdfast.dashboard.routing import NavigationEntry, get
@@ -42,7 +41,7 @@ async def show(view: View) -> Response:
     viewer = view.viewer
     stats = await viewer.stats()
     recent = await viewer.counters()
-    counters = await viewer.counters(day=True) if day else recent
+    charts, since = await viewer.charts(day=day)
     workers = await viewer.workers()
     schedules = await viewer.schedules()
     external = [job_type.name for job_type in view.settings.client.jobs if job_type.function is None]
@@ -64,9 +63,9 @@ async def show(view: View) -> Response:
         next_tick=_next_tick(schedules),
         problems=wrong[:MOST_PROBLEMS],
         more_problems=max(0, len(wrong) - MOST_PROBLEMS),
-        charts=charts(counters, day=day),
-        since=counters.since,
-        until=counters.until,
+        charts=charts,
+        since=since,
+        until=recent.until,
         types=types[:MOST_TYPES],
         more_types=max(0, len(types) - MOST_TYPES),
         live=view.live(),

@@ -37,11 +37,11 @@
     const show = found.unit === "seconds" ? duration : count;
     const axis = { stroke: colour("muted"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     const options = {
-      width: figure.clientWidth, height: 150, cursor: { sync: { key: "holdfast" }, points: { size: 5 } },
+      width: figure.clientWidth, height: 150, padding: [8, 16, 0, 0], cursor: { sync: { key: "holdfast" }, points: { size: 5 } },
       scales: { y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-      axes: [{ ...axis, values: (_chart, ticks) => ticks.map(clock) }, { ...axis, size: 56, values: (_chart, ticks) => ticks.map(show) }],
+      axes: [{ ...axis, size: 26, values: (_chart, ticks) => ticks.map(clock) }, { ...axis, size: 56, values: (_chart, ticks) => ticks.map(show) }],
       series: [
-        { value: (_chart, seconds) => clock(seconds) },
+        { label: "Time", value: (_chart, seconds) => clock(seconds) },
         ...found.series.map((each) => ({ label: each.name, stroke: colour(each.style), width: 1.5, points: { size: 4, filter: isolated }, spanGaps: false, value: (_chart, value) => show(value) })),
       ],
     };

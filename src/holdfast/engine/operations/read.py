@@ -46,6 +46,15 @@ class GetDependents(Operation[list[Record]], frozen=True):
     limit: int
 
 
+class GetStarted(Operation[list[str]], frozen=True):
+    """The ids of up to `limit` chains that these jobs started, oldest first: in completions, and as failure hooks."""
+
+    verb: ClassVar = "get_started"
+    writes: ClassVar = False
+    job_ids: tuple[str, ...]
+    limit: int
+
+
 class Waiting(NamedTuple):
     """A chain whose current job is blocked, and the blockers of this job, completed ones included."""
 

@@ -42,7 +42,7 @@ _DENIED: Final = "42501"
 _READS: Final = frozenset(
     {
         "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats", "next_due",
-        "read_events", "examine", "preview", "get_dependents",
+        "read_events", "examine", "preview", "get_dependents", "get_started",
     }
 )  # fmt: skip
 """Verbs that need no privilege but SELECT."""

@@ -13,6 +13,7 @@
 {name}:a:JOB            list: the blockers of a job ("after")
 {name}:d:CHAIN          sorted set: the unfinished jobs that name this chain as a blocker ("dependents") by their number
 {name}:s:CHAIN          sorted set: jobs that finished while this chain still blocked them, by their number
+{name}:st:JOB           sorted set: the chains that this job started, by the number of their first job
 {name}:releasing        hash: ended chains whose dependents are not all updated yet, and the position reached
 {name}:h:JOB            list: attempts that did not complete the job ("history")
 {name}:t:JOB            hash: the steps of a job

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from holdfast.core.error_search import ErrorSearch
 from holdfast.core.record import Status
-from holdfast.engine.operations import Filter
+from holdfast.engine.operations import Filter, ListChains, ListJobs
 
 Condition = tuple[str, dict[str, Any]]
 """The text of a condition, and its parameters by name."""
@@ -21,6 +21,8 @@ _PLACE = "/* narrowed */"
 
 RECENT = 4000
 """Numbers before the end of a list. If the jobs of a status are many, the first page is found among them."""
+NEWEST = 1000
+"""Last jobs of chains that are read before all of a status are: their chains are enough for most pages."""
 
 
 class Dialect(Protocol):
@@ -123,6 +125,14 @@ def all_conditions(dialect: Dialect, wanted: Filter, status: Status | None, *, f
         found, values = _error(dialect, ErrorSearch.of(wanted.error), last)
         text, parameters = f"{text} and {found}", parameters | values
     return text, parameters
+
+
+def below(op: ListJobs | ListChains, before: str) -> str:
+    """The condition on a last job whose chain may be older than the row with the seq `before`.
+
+    A chain is not newer than its last job. Only a chain of one job has the same seq.
+    """
+    return "" if op.before is None else f" and (last.chain_index > 0 or last.seq < {before})"
 
 
 def narrowed(statement: str, conditions: str) -> str:

@@ -46,7 +46,7 @@ async def a_failed_job_starts_its_hook_with_a_failure(harness: Harness) -> None:
 async def the_hook_has_the_options_that_were_stored_with_the_job(harness: Harness) -> None:
     page = FailureHook("page", "failure", keep=10**15 + 3)
     refund = FailureHook("refund", 'odd "name"', priority=-7, max_attempts=3, keep=10**15 + 1, then=write_hook(page))
-    sent = JobDetails("00-trace", {"tenant": "\u00e9\u4e2d/", "1": "a"}, refund)
+    sent = JobDetails(None, "00-trace", {"tenant": "\u00e9\u4e2d/", "1": "a"}, refund)
     details = write_details(sent)
     await harness.claimed(replace(new_job(max_attempts=1), details=details))
     blocker = await harness.claimed(new_job("other"))
@@ -62,7 +62,7 @@ async def the_hook_has_the_options_that_were_stored_with_the_job(harness: Harnes
     assert len(hooks) == 3
     for hook in hooks:
         assert (hook.priority, hook.max_attempts, hook.keep) == (-7, 3, 10**15 + 1)
-        assert read_details(hook.details) == replace(sent, on_failure=page)
+        assert read_details(hook.details) == replace(sent, origin=hook.origin, on_failure=page)
         assert list(msgspec.json.decode(hook.input)) == ['odd "name"']
     await harness.settled(failed(await harness.claim_one("refund")))
     assert [hook.keep for hook in await hooks_of(harness, "page")] == [10**15 + 3]

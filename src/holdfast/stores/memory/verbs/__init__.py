@@ -16,7 +16,14 @@ from holdfast.stores.memory.verbs.dependencies import get_waiting
 from holdfast.stores.memory.verbs.events import listen, read_events, unlisten
 from holdfast.stores.memory.verbs.examine import examine
 from holdfast.stores.memory.verbs.explain import explain
-from holdfast.stores.memory.verbs.get import get_blockers, get_chains, get_dependents, get_history, get_jobs
+from holdfast.stores.memory.verbs.get import (
+    get_blockers,
+    get_chains,
+    get_dependents,
+    get_history,
+    get_jobs,
+    get_started,
+)
 from holdfast.stores.memory.verbs.guard import guard
 from holdfast.stores.memory.verbs.keep import keep
 from holdfast.stores.memory.verbs.limits import declare_limits, get_lanes, get_limits, set_limit, skip
@@ -45,7 +52,7 @@ VERBS: dict[str, Callable[[State, Any], Any]] = {
         report_worker, remove_worker, drain_worker, get_workers, store_logs, declare_limits, set_limit, get_limits,
         get_lanes, skip,
         get_waiting, get_audit, get_counters, get_errors, next_due, listen, unlisten, read_events, examine,
-        explain, get_dependents, save_steps, get_steps, get_messages, send,
+        explain, get_dependents, get_started, save_steps, get_steps, get_messages, send,
         get_schedules, due_schedules, change_schedule,
     )
 }  # fmt: skip

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from holdfast.core.record import ChainRecord, Record
-from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetHistory, GetJobs, PastAttempt
+from holdfast.engine.operations import (
+    GetBlockers,
+    GetChains,
+    GetDependents,
+    GetHistory,
+    GetJobs,
+    GetStarted,
+    PastAttempt,
+)
 from holdfast.stores.memory.state import State
 
 
@@ -21,6 +29,11 @@ def get_blockers(state: State, op: GetBlockers) -> list[ChainRecord]:
 
 def get_dependents(state: State, op: GetDependents) -> list[Record]:
     return sorted(state.waiting_for(op.chain_id, set()), key=lambda job: job.seq)[: op.limit]
+
+
+def get_started(state: State, op: GetStarted) -> list[str]:
+    chains = [job for job in state.jobs.values() if job.index == 0 and job.origin in op.job_ids]
+    return [job.id for job in sorted(chains, key=lambda job: job.seq)][: op.limit]
 
 
 def get_history(state: State, op: GetHistory) -> tuple[Record, list[PastAttempt]] | None:

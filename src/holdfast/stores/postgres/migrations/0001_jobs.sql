@@ -82,6 +82,9 @@ create index job_failed on holdfast.job (type, seq) where status = 'failed';
 create index job_fingerprint on holdfast.job (fingerprint, seq) where status = 'failed';
 create index job_cancelled on holdfast.job (type, seq) where status = 'cancelled';
 
+-- The chains that jobs started, by the id of the job: the text after `{"origin":"` up to the next quotation mark.
+create index job_origin on holdfast.job (split_part(details, '"', 4)) where starts_with(details, '{"origin":"');
+
 create table holdfast.blocker (
     job_id text collate "C" not null,
     position integer not null,

@@ -37,14 +37,21 @@ select job.seq, job.id
  order by job.seq desc
  limit :limit::bigint
 
+-- list_chains_by_newest: the same through the newest last jobs only.
+-- A chain is not newer than its last job. So no chain is missing whose seq is at least that of the oldest of these jobs.
+with newest as materialized (
+    select last.seq from holdfast.job last where true /* narrowed */ order by last.seq desc limit :newest::bigint
+)
+select job.seq, job.id
+  from newest
+  join holdfast.job last on last.seq = newest.seq
+  join holdfast.job on job.id = last.chain_id and job.chain_index = 0
+ where job.seq >= (select min(oldest.seq) from newest oldest) /* narrowed */
+ order by job.seq desc
+ limit :limit::bigint
+
 -- list_floor: the seq of the last row that a list reads.
 select job.seq from holdfast.job where true /* narrowed */ order by job.seq desc offset :offset::bigint limit 1
 
--- list_floor_by_last: the same among chains that are found by their last job.
-select job.seq
-  from holdfast.job last
-  join holdfast.job on job.id = last.chain_id and job.chain_index = 0
- where true /* narrowed */
- order by job.seq desc
-offset :offset::bigint
- limit 1
+-- list_floor_by_last: the same among the last jobs of chains.
+select last.seq from holdfast.job last where true /* narrowed */ order by last.seq desc offset :offset::bigint limit 1

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from holdfast.core.details import origin_text
 from holdfast.core.record import ChainRecord, Record
-from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetHistory, GetJobs, PastAttempt
+from holdfast.engine.operations import (
+    GetBlockers,
+    GetChains,
+    GetDependents,
+    GetHistory,
+    GetJobs,
+    GetStarted,
+    PastAttempt,
+)
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL, by_id, chain, record
@@ -13,6 +22,7 @@ from holdfast.stores.sql.plan import Statement
 _GET_JOBS = SQL["get_jobs"]
 _GET_BLOCKERS = SQL["get_blockers"]
 _GET_DEPENDENTS = SQL["get_dependents"]
+_GET_STARTED = SQL["get_started"]
 _GET_HISTORY = SQL["get_history"]
 
 
@@ -33,6 +43,12 @@ def get_blockers(execution: Execution, op: GetBlockers) -> Plan[list[ChainRecord
 def get_dependents(execution: Execution, op: GetDependents) -> Plan[list[Record]]:
     rows = yield Statement(_GET_DEPENDENTS, {"chain_id": op.chain_id, "limit": op.limit})
     return [record(row) for row in rows]
+
+
+def get_started(execution: Execution, op: GetStarted) -> Plan[list[str]]:
+    beginnings = [origin_text(job_id) for job_id in dict.fromkeys(op.job_ids)]
+    rows = yield Statement(_GET_STARTED, {"beginnings": beginnings, "limit": op.limit})
+    return [chain_id for (chain_id,) in rows]
 
 
 def get_history(execution: Execution, op: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:

@@ -12,8 +12,9 @@ from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.listing import (
-    RECENT,
+    NEWEST,
     all_conditions,
+    below,
     by_status,
     found_by_index,
     may_be_recent,
@@ -27,6 +28,7 @@ _JOBS = SQL["list_jobs"]
 _CHAINS = SQL["list_chains"]
 _CHAINS_WITH_LAST = SQL["list_chains_with_last"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
+_CHAINS_BY_NEWEST = SQL["list_chains_by_newest"]
 _FLOOR = SQL["list_floor"]
 _FLOOR_BY_LAST = SQL["list_floor_by_last"]
 
@@ -38,8 +40,7 @@ _KEPT = """ and (job.expires_at is null or job.finished_at + job.keep > holdfast
        and done.expires_at is not null
        and done.finished_at + done.keep <= holdfast.clock(:now::bigint))"""
 
-_RECENT = f" and job.seq > (select max(newest.seq) - {RECENT} from holdfast.job newest)"  # noqa: S608 - a number
-_RECENT_BEFORE = f" and job.seq > :before::bigint - {RECENT}"
+_BEFORE = ":before::bigint"
 
 
 class _Dialect:
@@ -93,14 +94,17 @@ def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecor
         if op.filter.kept:
             conditions += _KEPT
         if may_be_recent(op.filter, status, floor):
-            recent = conditions + (_RECENT if op.before is None else _RECENT_BEFORE)
-            rows = yield _page(execution, op, _CHAINS_WITH_LAST, recent, parameters, floor)
+            by_index, _ = found_by_index(_DIALECT, op.filter, status, first="job", last="last")
+            newest = narrowed(_CHAINS_BY_NEWEST, by_index + below(op, _BEFORE))
+            rows = yield _page(execution, op, newest, conditions, parameters | {"newest": NEWEST}, floor)
             if len(rows) > op.limit:
                 found |= dict(rows)
                 continue
         statement = _CHAINS_BY_LAST if by_status(op.filter, status) else _CHAINS
         if statement is _CHAINS and _needs_last(op.filter, status):
             statement = _CHAINS_WITH_LAST
+        if statement is _CHAINS_BY_LAST and floor is not None:
+            conditions += " and last.seq >= :floor::bigint"
         found |= dict((yield _page(execution, op, statement, conditions, parameters, floor)))
     seqs = sorted(found, reverse=True)
     listing = Listing.cut([found[seq] for seq in seqs], seqs, op.limit, floor)
@@ -151,7 +155,7 @@ def _floor(op: ListJobs | ListChains) -> Plan[int | None]:
         if is_chains and not by_last:
             conditions += " and job.chain_index = 0"
         if op.before is not None:
-            conditions += " and job.seq < :before::bigint"
+            conditions += below(op, _BEFORE) if by_last else f" and job.seq < {_BEFORE}"
             parameters["before"] = op.before
         statement = narrowed(_FLOOR_BY_LAST if by_last else _FLOOR, conditions)
         floors += [seq for (seq,) in (yield Statement(statement, parameters | {"offset": op.scan - 1}))]

@@ -18,7 +18,14 @@ from holdfast.stores.postgres.verbs.dependencies import get_waiting
 from holdfast.stores.postgres.verbs.events import listen, read_events, unlisten
 from holdfast.stores.postgres.verbs.examine import examine
 from holdfast.stores.postgres.verbs.explain import explain
-from holdfast.stores.postgres.verbs.get import get_blockers, get_chains, get_dependents, get_history, get_jobs
+from holdfast.stores.postgres.verbs.get import (
+    get_blockers,
+    get_chains,
+    get_dependents,
+    get_history,
+    get_jobs,
+    get_started,
+)
 from holdfast.stores.postgres.verbs.guard import guard
 from holdfast.stores.postgres.verbs.keep import keep
 from holdfast.stores.postgres.verbs.limits import declare_limits, get_lanes, get_limits, set_limit, skip
@@ -69,6 +76,7 @@ VERBS: Final[dict[str, Verb]] = {
     "get_jobs": get_jobs,
     "get_blockers": get_blockers,
     "get_dependents": get_dependents,
+    "get_started": get_started,
     "get_history": get_history,
     "get_stats": get_stats,
     "get_waiting": get_waiting,

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from holdfast.core.details import origin_of
 from holdfast.core.error_search import ErrorSearch
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Status
@@ -46,7 +47,8 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
         rest += _NEVER_MISMATCHED + pack(number(job.dedup_for))
     payloads.append(rest)
     payloads.append(job.input)
-    plain = job.index == 0 and job.key is None and job.at is None and job.track is None
+    origin = origin_of(job.details)
+    plain = job.index == 0 and job.key is None and job.at is None and job.track is None and origin is None
     if plain and not (job.after or job.priority or job.delay):
         return job.id, job.type, first
     values = (
@@ -66,6 +68,8 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
         True if job.track is not None else None,
         job.blocker_types or None,
     )
+    if origin is not None:
+        return *values, number(job.due_within), origin
     return values if job.due_within is None else (*values, number(job.due_within))
 
 

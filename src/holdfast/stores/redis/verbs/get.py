@@ -8,7 +8,7 @@ from holdfast.core.record import ChainRecord, Record
 from holdfast.engine import operations as ops
 from holdfast.stores.redis.verbs import decode
 from holdfast.stores.redis.verbs.decode import ReplyReader
-from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, ScriptCall, ScriptPlan, pipelines
+from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, PIPELINED, ScriptCall, ScriptPlan, batches, pipelines
 
 
 def get_chains(op: ops.GetChains) -> ScriptPlan[list[ChainRecord | None]]:
@@ -43,6 +43,16 @@ def get_blockers(op: ops.GetBlockers) -> ScriptPlan[list[ChainRecord]]:
 def get_dependents(op: ops.GetDependents) -> ScriptPlan[list[Record]]:
     (reply,) = yield [ScriptCall("get_dependents", (op.chain_id, op.limit), [op.chain_id])]
     return [job for job in ReplyReader(reply).jobs() if job is not None]
+
+
+def get_started(op: ops.GetStarted) -> ScriptPlan[list[str]]:
+    numbers: dict[str, float] = {}
+    for pipeline in batches(list(dict.fromkeys(op.job_ids)), PIPELINED):
+        for reply in (yield [ScriptCall("get_started", (job_id, op.limit), [job_id]) for job_id in pipeline]):
+            numbers.update(
+                (chain_id.decode(), float(seq)) for chain_id, seq in zip(reply[::2], reply[1::2], strict=True)
+            )
+    return sorted(numbers, key=lambda chain_id: numbers[chain_id])[: op.limit]
 
 
 def get_history(op: ops.GetHistory) -> ScriptPlan[tuple[Record, list[ops.PastAttempt]] | None]:

@@ -35,6 +35,8 @@ def _list(
     if op.filter.statuses == (Status.RUNNING,) and op.filter.chain_id is None:
         yield from _list_running(verb, op, rows, read)
         return None
+    if op.filter.key is not None and op.filter.chain_id is None:
+        return (yield from _list_keyed(verb, op, rows, read, op.filter.key))
     return (yield from _list_windows(verb, op, rows, read))
 
 
@@ -67,6 +69,31 @@ def _running(*, chains: bool, before: int | None) -> ScriptPlan[list[str]]:
                 del cursors[type]
     below = [id for id, number in numbers.items() if before is None or number < before]
     return sorted(below, key=numbers.__getitem__, reverse=True)
+
+
+def _list_keyed(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[ReplyReader], Iterator[T]], key: str
+) -> ScriptPlan[int | None]:
+    """A key is looked up for each type: chains of a key are found however many others exist."""
+    types = op.filter.chain_types or [each.type for each in (yield from get_stats(ops.GetStats()))]
+    wanted = encode.filter_(op.filter)
+    before, left = op.before, op.scan
+    while len(rows) <= op.limit and left > 0:
+        numbers: dict[str, int] = {}
+        for some in batches(types, PIPELINED):
+            for found in (yield [ScriptCall("by_key", (type, key, before, BATCH_SIZE)) for type in some]):
+                numbers |= {id: int(number) for id, number in pairs(found)}
+        ids = sorted(numbers, key=numbers.__getitem__, reverse=True)[:BATCH_SIZE]
+        if not ids:
+            return None
+        (reply,) = yield [ScriptCall(verb, (wanted, op.limit + 1 - len(rows), None, BATCH_SIZE, ids), ids)]
+        reader = ReplyReader(reply)
+        reader.next()
+        rows += read(reader)
+        if len(ids) < BATCH_SIZE:
+            return None
+        before, left = numbers[ids[-1]], left - len(ids)
+    return before
 
 
 def _list_windows(

@@ -67,6 +67,10 @@ create index holdfast_job_rare on holdfast_job (status, type)
     where status = 'blocked' or status = 'failed' or status = 'cancelled';
 create index holdfast_job_fingerprint on holdfast_job (status, fingerprint) where status = 'failed';
 
+-- The chains that jobs started, by the id of the job: the text after `{"origin":"` up to the next quotation mark.
+create index holdfast_job_origin on holdfast_job (substr(details, 12, instr(substr(details, 12), '"') - 1))
+    where substr(details, 1, 11) = '{"origin":"';
+
 create table holdfast_blocker (
     job_id text not null,
     position integer not null,

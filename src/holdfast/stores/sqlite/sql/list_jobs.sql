@@ -37,16 +37,25 @@ select job.seq, job.id
  order by job.seq desc
  limit :limit
 
+-- list_chains_by_newest: the same through the newest last jobs only.
+-- A chain is not newer than its last job. So no chain is missing whose seq is at least that of the oldest of these jobs.
+-- +seq: read the whole index of the status, then sort, as in list_jobs_by_status.
+with newest as materialized (
+    select last.seq from holdfast_job last where true /* narrowed */ order by +last.seq desc limit :newest
+)
+select job.seq, job.id
+  from newest
+  join holdfast_job last on last.seq = newest.seq
+  join holdfast_job job on job.id = last.chain_id
+ where job.seq >= (select min(oldest.seq) from newest oldest) /* narrowed */
+ order by job.seq desc
+ limit :limit
+
 -- list_floor: the seq of the last row that a list reads.
 select job.seq from holdfast_job job where true /* narrowed */ order by job.seq desc limit 1 offset :offset
 
 -- list_floor_by_status: the same among the jobs of a status that has an index.
 select job.seq from holdfast_job job where true /* narrowed */ order by +job.seq desc limit 1 offset :offset
 
--- list_floor_by_last: the same among chains that are found through their last job.
-select job.seq
-  from holdfast_job last
-  join holdfast_job job on job.id = last.chain_id
- where true /* narrowed */
- order by job.seq desc
- limit 1 offset :offset
+-- list_floor_by_last: the same among the last jobs of chains.
+select last.seq from holdfast_job last where true /* narrowed */ order by +last.seq desc limit 1 offset :offset

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.core.details import origin_text
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetJobs
+from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetJobs, GetStarted
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json, record
@@ -13,6 +14,7 @@ from holdfast.stores.sqlite.verbs import chains
 
 _GET_JOBS = SQL["get_jobs"]
 _GET_DEPENDENTS = SQL["get_dependents"]
+_GET_STARTED = SQL["get_started"]
 _BLOCKERS = SQL["blockers"]
 
 
@@ -35,6 +37,12 @@ def get_blockers(execution: Execution, operation: GetBlockers) -> Plan[list[Chai
 def get_dependents(execution: Execution, operation: GetDependents) -> Plan[list[Record]]:
     rows = yield Statement(_GET_DEPENDENTS, {"chain_id": operation.chain_id, "limit": operation.limit})
     return [record(row) for row in rows]
+
+
+def get_started(execution: Execution, operation: GetStarted) -> Plan[list[str]]:
+    beginnings = as_json([origin_text(job_id) for job_id in dict.fromkeys(operation.job_ids)])
+    rows = yield Statement(_GET_STARTED, {"beginnings": beginnings, "limit": operation.limit})
+    return [chain_id for (chain_id,) in rows]
 
 
 def existing(ids: Sequence[str]) -> Plan[list[Record]]:

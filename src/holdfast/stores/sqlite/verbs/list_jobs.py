@@ -8,8 +8,10 @@ from typing import Any
 from holdfast.core.record import ChainRecord, Record
 from holdfast.engine.operations import ListChains, Listing, ListJobs
 from holdfast.stores.sql.listing import (
+    NEWEST,
     RECENT,
     all_conditions,
+    below,
     by_status,
     found_by_index,
     may_be_recent,
@@ -26,6 +28,7 @@ _JOBS_BY_STATUS = SQL["list_jobs_by_status"]
 _JOBS_RECENT = SQL["list_jobs_recent"]
 _CHAINS = SQL["list_chains"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
+_CHAINS_BY_NEWEST = SQL["list_chains_by_newest"]
 _FLOOR = SQL["list_floor"]
 _FLOOR_BY_STATUS = SQL["list_floor_by_status"]
 _FLOOR_BY_LAST = SQL["list_floor_by_last"]
@@ -95,10 +98,16 @@ def list_chains(execution: Execution, operation: ListChains) -> Plan[Listing[Cha
             conditions += _KEPT
         if may_be_recent(operation.filter, status, floor):
             recent = yield _page(execution, operation, _CHAINS, conditions + _RECENT, parameters, floor)
+            if len(recent) <= operation.limit:
+                by_index, _ = found_by_index(_DIALECT, operation.filter, status, first="job", last="last")
+                newest = narrowed(_CHAINS_BY_NEWEST, by_index + below(operation, ":before"))
+                recent = yield _page(execution, operation, newest, conditions, parameters | {"newest": NEWEST}, floor)
             if len(recent) > operation.limit:
                 found |= dict(recent)
                 continue
         statement = _CHAINS_BY_LAST if by_status(operation.filter, status) else _CHAINS
+        if statement is _CHAINS_BY_LAST and floor is not None:
+            conditions += " and last.seq >= :floor"
         found |= dict((yield _page(execution, operation, statement, conditions, parameters, floor)))
     seqs = sorted(found, reverse=True)
     listing = Listing.cut([found[seq] for seq in seqs], seqs, operation.limit, floor)
@@ -138,7 +147,7 @@ def _floor(execution: Execution, operation: ListJobs | ListChains) -> Plan[int |
         if is_chains and not by_last:
             conditions += " and job.chain_index = 0"
         if operation.before is not None:
-            conditions += " and job.seq < :before"
+            conditions += below(operation, ":before") if by_last else " and job.seq < :before"
         statement = _FLOOR_BY_LAST if by_last else _FLOOR_BY_STATUS if by_status(operation.filter, status) else _FLOOR
         parameters |= {"before": operation.before, "offset": operation.scan - 1}
         floors += [seq for (seq,) in (yield Statement(narrowed(statement, conditions), parameters))]

@@ -70,6 +70,7 @@ VERBS: dict[str, Verb] = {
     "get_jobs": get_jobs.get_jobs,
     "get_blockers": get_jobs.get_blockers,
     "get_dependents": get_jobs.get_dependents,
+    "get_started": get_jobs.get_started,
     "get_history": attempts.get_history,
     "get_stats": get_stats.get_stats,
     "get_audit": audit.get_audit,

@@ -5,12 +5,13 @@
 -- lazy: replace
 -- create: read and create new jobs.
 -- A new job: { id, type, number of its payloads, priority, delay, at, chain, key, scope, window, exclude, after,
--- on_blocker_failure, whether it has lanes, types of its blockers, due within }, without trailing nils. Its payloads are the rest of its state, and its input.
+-- on_blocker_failure, whether it has lanes, types of its blockers, due within, the job that starts it }, without
+-- trailing nils. Its payloads are the rest of its state, and its input.
 local function read_new(v)
   return {
     id = v[1], type = v[2], rest = payload(v[3]), input = payload(v[3] + 1), priority = v[4] or 0, delay = v[5] or 0,
     at = v[6], chain = v[7], key = v[8], scope = v[9], window = v[10], exclude = v[11], after = v[12],
-    on_blocker_failure = v[13], has_lanes = v[14], blocker_types = v[15], due_within = v[16],
+    on_blocker_failure = v[13], has_lanes = v[14], blocker_types = v[15], due_within = v[16], origin = v[17],
     -- `add` sets these. They are listed here so that the table does not have to grow.
     seq = 0, scheduled_at = now, open_blockers = 0,
   }
@@ -89,6 +90,9 @@ local function add(job)
   elseif job.key then
     redis.call('ZADD', key_set('all', job), job.seq, job.id)
     redis.call('ZADD', key_set('open', job), job.seq, job.id)
+  end
+  if job.origin then
+    redis.call('ZADD', prefix .. 'st:' .. job.origin, job.seq, job.id)
   end
   index_add(all_key, job.id, job.seq)
   count(job, 1)

@@ -17,8 +17,8 @@ local function hook_input(failed, parameter, error)
 end
 
 -- hook_details: what the caller of the failed job sent along, and the hook of the hook's own type, as JSON.
-local function hook_details(details)
-  local parts = {}
+local function hook_details(failed, details)
+  local parts = { '"origin":' .. cjson.encode(failed.id) }
   for _, name in ipairs({ 'trace', 'carrier' }) do
     if details[name] then
       parts[#parts + 1] = '"' .. name .. '":' .. cjson.encode(details[name])
@@ -30,7 +30,7 @@ local function hook_details(details)
   if details.on_failure.hook_lanes then
     parts[#parts + 1] = '"lanes":' .. details.on_failure.hook_lanes
   end
-  return #parts > 0 and '{' .. table.concat(parts, ',') .. '}' or nil
+  return '{' .. table.concat(parts, ',') .. '}'
 end
 
 -- start_hook: start the hook of a job that failed with this error, if it has one. The caller checks that it has details.
@@ -49,9 +49,10 @@ local function start_hook(failed, error)
   -- The order of `pack` in `job`.
   local state = cmsgpack.pack(
     last_seq, now, nil, PENDING, 0, hook.type, nil, 0, priority, 0, hook.max_attempts, nil, nil, nil, nil, nil, nil, nil,
-    nil, nil, nil, hook.keep, hook_details(details), 0, nil, nil
+    nil, nil, nil, hook.keep, hook_details(failed, details), 0, nil, nil
   )
   redis.call('HSET', job_key(job.id), 's', state, 'i', hook_input(failed, hook.parameter, error))
+  redis.call('ZADD', prefix .. 'st:' .. failed.id, job.seq, job.id)
   index_add(all_key, job.id, job.seq)
   counters.started(job.type)
   if hook.hook_lanes then

@@ -3,6 +3,7 @@
 -- include: references
 -- include: ended_chains
 -- include: removed_jobs
+-- include: origin
 -- remove: delete a chain and all data of its jobs.
 -- Jobs that one script deletes, unless a single chain has more.
 local MAX_REMOVED = 100
@@ -48,6 +49,7 @@ local function remove_chain(chain)
       redis.call('ZREM', key_set(which, first), chain)
     end
   end
+  forget_origin(first)
   for _, id in ipairs(job_ids(chain)) do
     remove_job(load(id))
   end

@@ -1,5 +1,6 @@
 -- include: blocking
 -- include: dependency_cycle
+-- include: origin
 -- replace: change a chain that has not begun, for a start with the same key.
 -- refused_replacement: the error if a replaced chain would wait for itself; nil if none does.
 local function refused_replacement(jobs, found)
@@ -56,11 +57,13 @@ local function replace_chain(chain, job)
   if old.blockers > 0 then
     forget_dependent(old)
   end
+  forget_origin(old)
   redis.call('HDEL', job_key(chain), 'e', 'o', 'n')
   -- The caller has encoded the state except for its first five values, as for a new job.
   local new = unpack_job(chain, cmsgpack.pack(old.seq, old.created_at, nil, PENDING, 0) .. job.rest)
   new.token, new.by, new.after, new.scheduled_at = old.token, old.by, job.after, due_as_replaced(old, job)
   new.details = new_details(old, new.details)
+  remember_origin(new)
   loaded[chain] = new
   local broken = job.after and block(new)
   enter_status(new, 'replaced', 'i', job.input)
