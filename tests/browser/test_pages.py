@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.async_api import Response, expect
 
-from holdfast import Fail, Jobs, Limit, Queue
+from holdfast import Attempt, Fail, Jobs, Limit, Queue
 from holdfast.testing import drain
 from holdfast.worker import Worker
 from tests.browser.visitor import PAGES
@@ -30,6 +30,14 @@ async def render(customer: str) -> str:
     return customer
 
 
+@jobs.job
+async def fan_out(attempt: Attempt) -> int:
+    async with attempt.complete() as done:
+        for customer in ("ann", "ben", HOSTILE):
+            await done.start(render.bind(customer=customer), delay=1000)
+        return done.output(3)
+
+
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 
 
@@ -46,11 +54,18 @@ async def test_every_page_is_safe_accessible_and_small(visit: Any) -> None:
         queue: Queue[Any, Any] = Queue("emails", store=client.store)
         async with queue:
             await queue.enqueue(HOSTILE, {"to": HOSTILE})
+        started = await client.start(fan_out.bind())
+        await client.wait(started, timeout=30)
+        blocked = await client.start(
+            render.bind(customer="ann"), after=[started, (await client.started(started.id))[0]]
+        )
         failed = (await client.list_chains(status="failed")).items[0]
         paths = [
             *PAGES,
             f"/chains/{failed.id}",
             f"/chains/{done.id}",
+            f"/chains/{started.id}",
+            f"/chains/{blocked.id}",
             "/schedules/one?name=nightly",
             "/queues/one?name=emails",
         ]
@@ -81,6 +96,31 @@ async def test_pages_and_changes_work_without_scripts(visit: Any) -> None:
     await expect(page.get_by_role("heading", level=1)).to_have_text("Retry 1 job")
     for path in PAGES:
         await visitor.open(path)
+
+
+async def test_a_hidden_tab_closes_its_connection_and_a_shown_one_reads_the_page_again(visit: Any) -> None:
+    visitor = await visit(jobs)
+    page = visitor.page
+    await page.add_init_script(
+        "window.sources = []; const Real = EventSource;"
+        "window.EventSource = class extends Real { constructor(url) { super(url); window.sources.push(this); } };"
+    )
+    await visitor.open("/jobs")
+    await page.wait_for_function("sources.length === 1 && sources[0].readyState === 1")
+
+    await page.evaluate(_VISIBILITY, True)
+    assert await page.evaluate("sources[0].readyState") == 2
+    await visitor.client.start(charge.bind(7), key="order-7")
+    assert await page.get_by_text("order-7").count() == 0
+    await page.evaluate(_VISIBILITY, False)
+    await expect(page.get_by_text("order-7")).to_be_visible()
+    assert await page.evaluate("sources.length") == 2
+
+
+_VISIBILITY = """hidden => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 
 async def _weight(visitor: Any, path: str) -> int:

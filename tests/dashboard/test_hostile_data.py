@@ -1,10 +1,12 @@
 """Text of jobs never becomes markup, and never hides what a page shows."""
 
+import logging
 import re
 import unicodedata
 from urllib.parse import quote
 
-from holdfast import Client, Fail, Jobs, Limit, Queue
+from holdfast import Attempt, Client, Fail, Jobs, Limit, Queue
+from holdfast.contrib.logging import StoreLogs
 from holdfast.dashboard import Access, dashboard
 from holdfast.dashboard.pages import NAVIGATION
 from holdfast.testing import drain
@@ -15,15 +17,33 @@ SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(1)>'\"><svg/onload=a
 NAMES = "<i>name</i>'\"{{7*7}}"
 
 
+async def text_of() -> str:
+    return SCRIPT
+
+
 async def test_hostile_text_is_shown_as_text() -> None:
-    jobs = Jobs()
+    jobs = Jobs(plugins=[StoreLogs()])
 
     @jobs.job(name=NAMES, limits=[Limit(NAMES, 1, by="reason")])
     async def refuse(reason: str) -> None:
         raise Fail(reason)
 
+    @jobs.job(name=f"{NAMES} steps")
+    async def steps(attempt: Attempt) -> None:
+        await attempt.progress(0.5, SCRIPT)
+        logging.getLogger("shop").warning("%s", SCRIPT)
+        await attempt.step(SCRIPT, text_of, each=SCRIPT)
+        await attempt.receive(SCRIPT, str)
+
+    @jobs.job(name=f"{NAMES} side")
+    async def side(attempt: Attempt) -> str:
+        async with attempt.complete() as done:
+            await done.start(refuse.bind(reason=SCRIPT), id=SCRIPT, delay=1000)
+            return done.output(SCRIPT)
+
     async with Client("memory://", jobs) as client:
         started = [await client.start(refuse.bind(reason=text), key=text) for text in (ALL, MARKUP, SCRIPT)]
+        started += [await client.start(steps.bind()), await client.start(side.bind(), id=SCRIPT + "2")]
         await drain(client)
         later = await client.start(refuse.bind(reason="x"), delay=60)
         await client.cancel(later, reason=SCRIPT)
@@ -37,7 +57,8 @@ async def test_hostile_text_is_shown_as_text() -> None:
         paths = [page.path for page in NAVIGATION]
         paths += ["/jobs?q=status:failed", "/search?q=alert", f"/jobs?q={quote(SCRIPT)}", f"/search?q={quote(SCRIPT)}"]
         paths += [f"/schedules/one?name={quote(NAMES)}", f"/queues/one?name={quote(NAMES)}", "/bulk"]
-        paths += [f"/chains/{each.id}" for each in (*started, later)]
+        paths += [f"/chains/-?id={quote(each.id)}" for each in (*started, later)]
+        paths += [f"/chains/-?id={quote(SCRIPT)}"]
         for path in paths:
             page = await browser.text(path)
             assert not re.search(r"<script(?! src=\"/static/)", page), path
