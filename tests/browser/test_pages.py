@@ -56,9 +56,8 @@ async def test_every_page_is_safe_accessible_and_small(visit: Any) -> None:
             await queue.enqueue(HOSTILE, {"to": HOSTILE})
         started = await client.start(fan_out.bind())
         await client.wait(started, timeout=30)
-        blocked = await client.start(
-            render.bind(customer="ann"), after=[started, (await client.started(started.id))[0]]
-        )
+        side, *_ = await client.started(started.id)
+        blocked = await client.start(render.bind(customer="ann"), after=[started, side])
         failed = (await client.list_chains(status="failed")).items[0]
         paths = [
             *PAGES,

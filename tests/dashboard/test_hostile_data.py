@@ -3,9 +3,10 @@
 import logging
 import re
 import unicodedata
+from typing import Any
 from urllib.parse import quote
 
-from holdfast import Attempt, Client, Fail, Jobs, Limit, Queue
+from holdfast import Attempt, Chain, Client, Fail, Jobs, Limit, Queue
 from holdfast.contrib.logging import StoreLogs
 from holdfast.dashboard import Access, dashboard
 from holdfast.dashboard.pages import NAVIGATION
@@ -38,12 +39,15 @@ async def test_hostile_text_is_shown_as_text() -> None:
     @jobs.job(name=f"{NAMES} side")
     async def side(attempt: Attempt) -> str:
         async with attempt.complete() as done:
-            await done.start(refuse.bind(reason=SCRIPT), id=SCRIPT, delay=1000)
+            await done.start(refuse.bind(reason=SCRIPT), id=f"{SCRIPT} started", delay=1000)
             return done.output(SCRIPT)
 
     async with Client("memory://", jobs) as client:
-        started = [await client.start(refuse.bind(reason=text), key=text) for text in (ALL, MARKUP, SCRIPT)]
-        started += [await client.start(steps.bind()), await client.start(side.bind(), id=SCRIPT + "2")]
+        started: list[Chain[Any]] = [
+            await client.start(refuse.bind(reason=text), key=text) for text in (ALL, MARKUP, SCRIPT)
+        ]
+        started.append(await client.start(steps.bind()))
+        started.append(await client.start(side.bind(), id=f"{SCRIPT} side"))
         await drain(client)
         later = await client.start(refuse.bind(reason="x"), delay=60)
         await client.cancel(later, reason=SCRIPT)
@@ -58,7 +62,7 @@ async def test_hostile_text_is_shown_as_text() -> None:
         paths += ["/jobs?q=status:failed", "/search?q=alert", f"/jobs?q={quote(SCRIPT)}", f"/search?q={quote(SCRIPT)}"]
         paths += [f"/schedules/one?name={quote(NAMES)}", f"/queues/one?name={quote(NAMES)}", "/bulk"]
         paths += [f"/chains/-?id={quote(each.id)}" for each in (*started, later)]
-        paths += [f"/chains/-?id={quote(SCRIPT)}"]
+        paths += [f"/chains/-?id={quote(f'{SCRIPT} started')}"]
         for path in paths:
             page = await browser.text(path)
             assert not re.search(r"<script(?! src=\"/static/)", page), path

@@ -33,8 +33,6 @@ def answer(settings: Settings, route: PageRoute) -> Endpoint:
             return _without_access(request, settings)
         if not access.may(route.role):
             raise Forbidden(route.role)
-        if any("\0" in text for text in (*request.path_params.values(), *request.query_params.values())):
-            raise HTTPException(404)  # no id or name contains it, and some stores refuse it
         await settings.client.open()
         if not settings.read_only:
             settings.bulk.continue_left_over()
