@@ -6,7 +6,7 @@ from holdfast.bulk import BulkAction, bulk_action, bulk_actions
 from holdfast.client.references import listing_filter
 from holdfast.dashboard.query import parse
 from holdfast.dashboard.view import View
-from holdfast.dashboard.viewer import ListFilters
+from holdfast.dashboard.viewer import ListFilters, is_id
 from holdfast.engine.operations import Filter
 
 
@@ -39,7 +39,7 @@ async def visible_actions(view: View) -> list[BulkAction]:
 
 async def visible_action(view: View, id: str) -> BulkAction | None:
     """The bulk action with this id, if the viewer may see it."""
-    if not id or "\0" in id:
+    if not is_id(id):
         return None
     action = await view.viewer.read(bulk_action(view.settings.bulk.client, id))
     return action if action is not None and _sees(view, action) else None

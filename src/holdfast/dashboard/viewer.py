@@ -87,7 +87,7 @@ class Viewer:
     ) -> Page[Job]:
         """Jobs of the types that the viewer may see, newest first."""
         types = self.types(filters.get("type"))
-        if (types is not None and not types) or (chain is not None and not _is_id(chain)):
+        if (types is not None and not types) or (chain is not None and not is_id(chain)):
             return Page([], None)
         restricted: ListFilters = {**filters, "type": types} if types is not None else filters
         return await self.read(self.client.list_jobs(cursor=cursor, limit=limit, chain=chain, **restricted))
@@ -106,11 +106,11 @@ class Viewer:
 
     async def get_chain(self, chain_id: str) -> Chain[Any] | None:
         """A chain whose first and last job the viewer may see."""
-        chain = await self.read(self.client.get(chain_id)) if _is_id(chain_id) else None
+        chain = await self.read(self.client.get(chain_id)) if is_id(chain_id) else None
         return chain if chain is not None and self.access.sees(chain.type, chain.job.type) else None
 
     async def get_job(self, job_id: str) -> Job | None:
-        job = await self.read(self.client.get_job(job_id)) if _is_id(job_id) else None
+        job = await self.read(self.client.get_job(job_id)) if is_id(job_id) else None
         return job if job is not None and self.access.sees(job.type) else None
 
     async def report(self, job: Job) -> Report | None:
@@ -227,6 +227,6 @@ class Viewer:
         return sorted(allowed.intersection(wanted) if wanted else allowed)
 
 
-def _is_id(text: str) -> bool:
+def is_id(text: str) -> bool:
     """Whether a job or chain can have this id. The client refuses other texts."""
     return 0 < len(text) <= MAX_TEXT and "\0" not in text

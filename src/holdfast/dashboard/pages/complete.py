@@ -23,7 +23,7 @@ async def complete(view: View) -> Response:
     """End the current job of a chain with an output."""
     form = await view.form()
     id = form.get("id", "")
-    chain = await view.viewer.get_chain(id) if id and "\0" not in id else None
+    chain = await view.viewer.get_chain(id)
     if chain is None:
         raise HTTPException(404)
     back, job = form.get("next", ""), chain.job
