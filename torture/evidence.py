@@ -65,6 +65,10 @@ class Facts(msgspec.Struct, kw_only=True):
     """How many chains the schedule has started by its own count."""
     ledger: list[tuple[str, int, str]] = []
     """(job, attempt, token) of every completion transaction that committed."""
+    step_ledger: list[tuple[str, str, str, str]] = []
+    """(job, name, idempotency key, token) of every transactional step that committed."""
+    steps: list[tuple[str, str, str, str | None]] = []
+    """(job, name, each, result) of every completed step of the jobs that exist at the end."""
     business: list[str] = []
     """Ids of the chains whose business row committed."""
     neighbour: dict[str, Any] = {}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 WORKER_VERBS = (
     "claim", "settle", "renew", "guard", "reap", "prune", "next_due", "get_blockers", "get_jobs", "progress", "start",
-    "begin", "commit", "rollback",
+    "begin", "commit", "rollback", "get_steps", "save_steps", "get_messages",
 )  # fmt: skip
 PRODUCER_VERBS = (
     "start", "get_chains", "lock", "complete", "cancel", "retry", "run_now", "delete", "pause", "resume", "get_stats",
-    "list_jobs", "begin", "join", "commit", "rollback",
+    "list_jobs", "begin", "join", "commit", "rollback", "send",
 )  # fmt: skip
 AT_ONCE = {"fail": 4, "stop": 2, "kill": 3}
 """How many points of each action a process gets at once. Without remaining `kill` points, it gets all that are left."""

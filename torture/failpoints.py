@@ -14,14 +14,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from holdfast.engine.operations import Guard, Operation, Renew, ReportProgress, Settle, Settled
+from holdfast.engine.operations import Guard, Operation, Renew, ReportProgress, SaveSteps, Settle, Settled
 from holdfast.errors import ClaimLost, StoreUnavailable
 from torture.history import History
 from torture.settings import Failpoints
 
 Action = Literal["kill", "stop", "fail"]
 
-CRASH_VERBS = ("claim", "renew", "settle", "guard", "reap", "start", "complete", "cancel", "commit", "get_blockers")
+CRASH_VERBS = (
+    "claim", "renew", "settle", "guard", "reap", "start", "complete", "cancel", "commit", "get_blockers",
+    "save_steps", "get_steps",
+)  # fmt: skip
 """Verbs at which random failpoints kill or freeze a process."""
 
 
@@ -80,10 +83,10 @@ class Watch:
         return "stop" if drawn < points.kill + points.stop else None
 
     def asked(self, operation: Operation[Any]) -> int:
-        """A call begins; returns the time. Releases are recorded before the call: the process may not survive it."""
+        """A call begins; returns the time. Releases and suspensions are recorded first: it may be the last call."""
         if isinstance(operation, Settle):
             for settlement in operation.settlements:
-                if settlement.outcome == "released":
+                if settlement.outcome in ("released", "suspended"):
                     claim = settlement.claim
                     self._history.note("releasing", job=claim.job_id, token=claim.token)
         return self._history.now()
@@ -110,6 +113,16 @@ class Watch:
                 self._history.note("stale", verb="progress", job=claim.job_id, token=claim.token, reason=answer)
             case ReportProgress(claim=claim):
                 self._history.note("accepted", verb="progress", asked=asked, claims=[(claim.job_id, claim.token)])
+            case SaveSteps(checkpoints=checkpoints):
+                for checkpoint, reason in zip(checkpoints, answer, strict=True):
+                    claim = checkpoint.claim
+                    if reason is None:
+                        held = [(claim.job_id, claim.token)]
+                        self._history.note("accepted", verb="save_steps", asked=asked, claims=held)
+                    else:
+                        self._history.note(
+                            "stale", verb="save_steps", job=claim.job_id, token=claim.token, reason=reason
+                        )
             case _:
                 pass
 

@@ -13,10 +13,12 @@ from holdfast import Attempt, Bound, Fail, Jobs, Retry, SyncAttempt
 from torture.behaviour import Plan, behave, close_handler, record_start
 from torture.elastic import jobs as elastic_jobs
 from torture.flow_jobs import flow, note_failure
+from torture.step_jobs import stepped
 
 jobs = Jobs()
 jobs.include(elastic_jobs)
 jobs.include(flow)
+jobs.include(stepped)
 
 QUICK = Retry(initial=0.05, multiplier=2, maximum=0.5, jitter=0.2, max_attempts=12)
 HUGE = 2 << 20

@@ -27,6 +27,7 @@ from torture.jobs import (
     vague,
     work,
 )  # fmt: skip
+from torture.step_operations import retry_from_step, start_steps
 
 POLICIES: tuple[OnBlockerFailure, ...] = ("wait", "fail")
 
@@ -285,6 +286,8 @@ OPERATIONS: dict[Operation, int] = {
     start_metered: 20,
     start_fragile: 20,
     fire: 20,
+    start_steps: 60,
+    retry_from_step: 20,
     start_brief: 20,
     start_vague: 8,
     start_poison: 5,

@@ -16,7 +16,9 @@ import msgspec
 from holdfast import ScheduleNotFound, StoreUnavailable, SyncClient
 from holdfast.core.counters import Counts
 from holdfast.core.record import Record
-from holdfast.engine.operations import Filter, ListJobs
+from holdfast.core.steps import StepRow
+from holdfast.engine.operations import Filter, GetSteps, ListJobs
+from holdfast.engine.store import Store
 from torture import evidence as evidences
 from torture import file_replacement
 from torture.audit import Row
@@ -35,6 +37,7 @@ from torture.producers import Producers
 from torture.profiles import Profile
 from torture.rendering import render
 from torture.settings import Failpoints, Settings
+from torture.step_jobs import TYPES as STEPPED
 
 MAINTAIN_EVERY = 0.03
 NEIGHBOURS = 20
@@ -232,8 +235,23 @@ def _collect(harness: Harness, facts: Facts, neighbours: list[str]) -> None:
         facts.counters = {name: totals(row.total) for name, row in client.counters().types.items()}
         facts.ticks = next((each.counts.started for each in client.schedules() if each.name == BEAT), None)
         facts.rows = [row_of(record) for record in _records(client)]
+        facts.steps = steps_of(client.store, facts.rows)
     facts.ledger = harness.ledger()
+    facts.step_ledger = harness.step_ledger()
     facts.business = harness.business()
+
+
+def steps_of(store: Store, rows: list[Row]) -> list[tuple[str, str, str, str | None]]:
+    """The completed steps of the jobs with steps."""
+    ids = [row.id for row in rows if row.type in STEPPED]
+    found: list[tuple[str, str, str, str | None]] = []
+    for first in range(0, len(ids), 100):
+        some = tuple(ids[first : first + 100])
+        stored: list[list[StepRow]] = store.perform_sync(GetSteps(some))
+        for job_id, steps in zip(some, stored, strict=True):
+            done = (step for step in steps if step.kind == "step" and step.final)
+            found += [(job_id, step.name, step.each, (step.result or b"").decode().strip('"')) for step in done]
+    return found
 
 
 def totals(counts: Counts) -> dict[str, int]:

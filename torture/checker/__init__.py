@@ -10,9 +10,11 @@ from torture.checker import (
     execution,
     existence,
     flow_control,
+    messages,
     operator_calls,
     payload_fidelity,
     security,
+    steps,
     supervisor,
     waiters,
     whole_system,
@@ -64,8 +66,8 @@ INVARIANTS: dict[int, tuple[str, Check]] = {
     32: ("separation", whole_system.kept_apart),
     33: ("security", security.payloads_stay_text),
     34: ("failure hooks", flow_control.hooks_once),
-    35: ("steps", _absent("the workload has no steps yet")),
-    36: ("messages", _absent("the workload has no messages yet")),
+    35: ("steps", steps.steps_hold),
+    36: ("messages", messages.messages_hold),
     37: ("rates and order", flow_control.rates_and_order),
     38: ("claiming ahead", _absent("workers claim no more jobs than they run")),
     39: ("events", _absent("conformance cases check it")),
@@ -75,7 +77,7 @@ INVARIANTS: dict[int, tuple[str, Check]] = {
 WHOLE = {22: range(1, 21), 26: range(1, 22), 27: range(1, 22)}
 """Invariants of the form "the others hold during these faults": violated if one of the others is."""
 
-COMPARES_ANSWERS = frozenset({1, 2, 4, 5, 7, 10, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 26, 27, 29, 30, 32})
+COMPARES_ANSWERS = frozenset({1, 2, 4, 5, 7, 10, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 26, 27, 29, 30, 32, 35, 36})
 """Invariants that compare answers of the store with its content: a store that may lose writes violates them by design.
 
 A violation that the audit alone proves never counts as a loss.

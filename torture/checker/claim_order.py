@@ -17,7 +17,7 @@ LONG = 5.0
 """Seconds for which a job must be due before later claims are counted."""
 MOST_OVERTAKEN = 1000
 """Later jobs that may be claimed before a job whose row is locked or whose transaction is still open."""
-ELSEWHERE = ("elastic", "approval", *LANED)
+ELSEWHERE = ("elastic", "approval", "stepwise", *LANED)
 """Types that the run's own workers never claim, and types whose claims depend on lanes."""
 
 Position = tuple[int, int, int]

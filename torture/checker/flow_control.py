@@ -16,6 +16,7 @@ from torture.checker.transitions import is_claim, timeline
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 from torture.flow_jobs import AT_ONCE, BEAT, BURST, EVERY, HOOKED, RATE
+from torture.step_jobs import STEPWISE
 
 JITTER = 0.3
 """Seconds that a commit may lie after the time that the store used for its decision."""
@@ -25,11 +26,14 @@ SEPARATOR = "|"
 """Ends the lane in the key of a job."""
 
 
+LIMITS = {"render": AT_ONCE, "stepwise": STEPWISE}
+
+
 def lane_of(change: Change) -> str | None:
     """The lane of a job with a limit or an order: its type, and the key of the lane."""
     match change.type:
-        case "render":
-            return "render"
+        case "render" | "stepwise":
+            return change.type
         case "serve" | "ordered":
             return f"{change.type} {(change.key or '').partition(SEPARATOR)[0]}"
         case _:
@@ -47,7 +51,7 @@ def limits_hold(evidence: Evidence) -> Tally:
             continue
         if change.after == "running":
             running[lane].add(change.id)
-            most = AT_ONCE if lane == "render" else 1
+            most = LIMITS.get(lane, 1)
             full += len(running[lane]) == most
             if change.before != "running":
                 reported = f"{lane}: {len(running[lane])} run at once, {most} may: {sorted(running[lane])}"

@@ -66,6 +66,10 @@ class Harness(ABC):
     @abstractmethod
     def ledger(self) -> list[tuple[str, int, str]]: ...
 
+    def step_ledger(self) -> list[tuple[str, str, str, str]]:
+        """The rows of transactional steps. Without transactions there are none."""
+        return []
+
     @abstractmethod
     def business(self) -> list[str]: ...
 

@@ -35,6 +35,7 @@ _COLUMNS = ", ".join(f'"{column}"' for column in COLUMNS)
 _AUDIT = f"""
 create schema torture;
 create table torture.ledger (job text, attempt bigint, token text);
+create table torture.step_ledger (job text, name text, id text, token text);
 create table torture.business (id text);
 create table torture.filler (number bigint);
 create table torture.audit (
@@ -93,6 +94,10 @@ class PostgresHarness(Harness):
             (job, attempt, token)
             for job, attempt, token in self._rows("select job, attempt, token from torture.ledger")
         ]
+
+    def step_ledger(self) -> list[tuple[str, str, str, str]]:
+        rows = self._rows("select job, name, id, token from torture.step_ledger")
+        return [(job, name, id, token) for job, name, id, token in rows]
 
     def business(self) -> list[str]:
         return [id for (id,) in self._rows("select id from torture.business")]

@@ -78,6 +78,7 @@ class SqliteHarness(Harness):
                 f"create table torture_audit (seq integer primary key autoincrement, at integer, {columns})"
             )
             connection.execute("create table torture_ledger (job text, attempt integer, token text)")
+            connection.execute("create table torture_step_ledger (job text, name text, id text, token text)")
             connection.execute("create table torture_business (id text)")
             connection.execute("create table torture_filler (what blob)")
             connection.execute(_trigger("insert", "new", None, "new"))
@@ -93,6 +94,10 @@ class SqliteHarness(Harness):
     def ledger(self) -> list[tuple[str, int, str]]:
         with closing(self._connect()) as connection:
             return connection.execute("select job, attempt, token from torture_ledger").fetchall()
+
+    def step_ledger(self) -> list[tuple[str, str, str, str]]:
+        with closing(self._connect()) as connection:
+            return connection.execute("select job, name, id, token from torture_step_ledger").fetchall()
 
     def business(self) -> list[str]:
         with closing(self._connect()) as connection:

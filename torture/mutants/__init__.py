@@ -18,6 +18,7 @@ from torture.mutants import (
     reaping,
     shutdown,
     starts,
+    steps,
     supervisor,
     wakeups,
 )
@@ -39,6 +40,7 @@ MUTANTS: dict[str, Mutant] = {
         shutdown,
         limits,
         flow_control,
+        steps,
         supervisor,
         exceptions,
         interruptions,

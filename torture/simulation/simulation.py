@@ -25,7 +25,7 @@ from torture.history import Call, History, Note, Outcome
 from torture.jobs import jobs
 from torture.lossy_wakeups import LossyWakeups
 from torture.operations import favouring
-from torture.run import row_of
+from torture.run import row_of, steps_of
 from torture.settings import Failpoints, Settings
 from torture.simulation.loop import SimulatedLoop
 from torture.simulation.patches import simulated
@@ -270,10 +270,12 @@ class Simulation:
         counts: dict[str, int] = {}
         for record in records:
             counts[str(record.status)] = counts.get(str(record.status), 0) + 1
+        rows = [row_of(record) for record in records]
         facts = Facts(
             store="memory", seed=self.seed, profile="simulation", lease=LEASE, reap=REAP, poll=POLL, slack=1.0,
             concurrency=CONCURRENCY, transactional=False, own_clock=False, begun=begun,
-            ended=self.loop.micros(), quiet=quiet, rows=[row_of(record) for record in records], stats=counts,
+            ended=self.loop.micros(), quiet=quiet, rows=rows, stats=counts,
+            steps=steps_of(self.store, rows),
         )  # fmt: skip
         notes = msgspec.json.decode(msgspec.json.encode(self.notes), type=list[Note])
         return Evidence(facts, self.store.rows.changes, self.calls, notes)
