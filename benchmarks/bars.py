@@ -19,6 +19,8 @@ class Bar:
     of: str
     """A contender's name, `best peer`, or `limit`."""
     ours: str = "Holdfast"
+    beside: str = ""
+    """The other's metric, if it is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,13 @@ BARS = (
     Bar("sqlite", "pick-up p50", 0.5, "best peer"),
     Bar("sqlite", "round trip p50", 0.5, "best peer"),
     Bar("memory", "drain, best settings", 0.2, "limit"),
+    *(
+        Bar(store, f"steps, {setting}", 1 / 3, "Holdfast", beside=f"plain jobs beside steps, {setting}")
+        for store in ("postgres", "sqlite")
+        for setting in ("concurrency 10", "best settings")
+    ),
+    Bar("postgres", "sequential step p50", 1.5, "Holdfast", beside="bare commit beside steps p50"),
+    Bar("sqlite", "sequential step p50", 1.5, "Holdfast", beside="bare commit beside steps p50"),
 )
 
 
@@ -107,5 +116,5 @@ def _other(bar: Bar, results: Results) -> tuple[str, float] | None:
         return best_peer(results, bar.store, bar.metric)
     if bar.of == "limit":
         return limit(results, bar.store, bar.metric)
-    figure = results.figure(bar.store, bar.metric, bar.of)
-    return None if figure is None else (bar.of, figure.value)
+    figure = results.figure(bar.store, bar.beside or bar.metric, bar.of)
+    return None if figure is None else (bar.beside or bar.of, figure.value)

@@ -98,6 +98,11 @@ async def call(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict
     return {"laps": laps}
 
 
+async def sequence(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
+    """One handler with many steps: the medians that it measures."""
+    return {"laps": await asyncio.wait_for(done(it.sequence(options.count)), options.patience)}
+
+
 async def alone(it: Any, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
     """Everything in one process, for a store that no other can reach."""
     return {"figure": await it.alone(options.kind, options.count)}
@@ -112,6 +117,7 @@ ROLES: dict[str, Callable[[Contender, argparse.Namespace, Ticks], Awaitable[dict
     "drain": drain,
     "pick_up": pick_up,
     "call": call,
+    "sequence": sequence,
 }
 
 

@@ -55,6 +55,9 @@ class Contender:
     blocking: ClassVar[bool] = False
     """Whether `start` blocks: compared with SyncClient."""
 
+    has_steps: ClassVar[bool] = False
+    """Whether it has durable steps, and takes part in their scenarios."""
+
     def __init__(self, place: Place) -> None:
         self.place = place
 
@@ -87,6 +90,12 @@ class Contender:
 
     def call(self, number: int) -> Any:
         """Start the adding job, and wait for its result as the library documents it."""
+        raise NotImplementedError
+
+    def sequence(self, count: int) -> Any:
+        """Start a job with so many steps in a row, and wait for the medians that it measures: seconds of a step, and
+        of a bare commit by the driver of the store, if it makes some between its steps.
+        """
         raise NotImplementedError
 
     def left(self) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
+from benchmarks.bare_commits import bare_commits
 from benchmarks.contender import About, Contender, Place
 from benchmarks.ticks import lap, tick, ticked
 from holdfast import Attempt, Bound, Client, Jobs, SyncClient, Worker
@@ -14,6 +16,8 @@ from holdfast import Attempt, Bound, Client, Jobs, SyncClient, Worker
 BEST = {"postgres": 1000, "redis": 500, "sqlite": 500, "memory": 500}
 """Concurrency of the rows called best."""
 FAN = 100
+WARM_UP = 20
+"""Steps before the measurement: the first ones prepare statements."""
 LOOK_EVERY = 0.003
 _GUARANTEE = "at least once, leased and fenced by a token; what commits with the completion exactly once"
 _RETENTION = "jobs, results and failed attempts are kept for a week"
@@ -60,6 +64,31 @@ async def third(number: int) -> int:
 
 
 @jobs.job
+async def step(attempt: Attempt, number: int) -> int:
+    tick()
+    return await attempt.step("add", _added, number)
+
+
+@jobs.job(timeout=300)
+async def sequence(attempt: Attempt, url: str, count: int) -> list[float]:
+    """The medians of a step and of a bare commit, which alternate."""
+    laps: tuple[list[float], list[float]] = ([], [])
+    async with bare_commits(url) as commit:
+        for number in range(count + WARM_UP):
+            begun = time.perf_counter()
+            await attempt.step("add", _added, number, each=number)
+            between = time.perf_counter()
+            await commit(number)
+            laps[0].append(between - begun)
+            laps[1].append(time.perf_counter() - between)
+    return [median(each[WARM_UP:]) for each in laps]
+
+
+async def _added(number: int) -> int:
+    return number + 1
+
+
+@jobs.job
 async def gather(attempt: Attempt) -> int:
     tick()
     return sum(int(each) for each in attempt.blockers)
@@ -74,7 +103,8 @@ class Ours(Contender):
         "memory": About(_GUARANTEE + "; nothing survives the process", _RETENTION, f"concurrency={BEST['memory']}"),
     }
     module = "holdfast"
-    distributions = ("holdfast", "psycopg", "hiredis")
+    distributions = ("holdfast", "psycopg", "hiredis", "aiosqlite")
+    has_steps = True
     drains = (10_000, 30_000)
     starts = (1500, 30_000)
     options = ""
@@ -111,6 +141,8 @@ class Ours(Contender):
             case "chain":
                 await self.client.start_many([first.bind(number) for number in numbers])
                 return 3 * len(numbers)
+            case "step":
+                await self.client.start_many([step.bind(number) for number in numbers])
             case "fan-in":
                 return await self._fan(numbers)
             case _:
@@ -128,6 +160,9 @@ class Ours(Contender):
 
     async def call(self, number: int) -> int:
         return await self.client.run(add.bind(number), timeout=30)
+
+    async def sequence(self, count: int) -> list[float]:
+        return await self.client.run(sequence.bind(self.place.url, count), timeout=120)
 
     async def left(self) -> int:
         return await _left(self.client)

@@ -55,7 +55,7 @@ def _bars(found: Sequence[Verdict]) -> str:
         needed = "-" if verdict.needed is None else metric.show(verdict.needed)
         if bar.ours != "Holdfast":
             ours = f"{bar.ours}: {ours}"
-        asked = f"{bar.times:.2g} x {bar.of}"
+        asked = f"{bar.times:.2g} x {bar.beside or bar.of}"
         reached = {True: "reached", False: "**not reached**", None: "not measured"}[verdict.reached]
         rows.append([TITLES[bar.store], bar.metric, ours, other, f"{asked}: {needed}", reached])
     return _table(["store", "figure", "Holdfast", "beside", "must reach", ""], rows)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Sequence
 from importlib import import_module
+from statistics import median
 from typing import Any
 
 from benchmarks.contender import About, Contender, Place
@@ -26,6 +28,7 @@ class Dbos(Contender):
     module = "dbos"
     distributions = ("dbos", "psycopg")
     drains = (600, 1000)
+    has_steps = True
     starts = (300, 1000)
 
     def __init__(self, place: Place) -> None:
@@ -54,6 +57,17 @@ class Dbos(Contender):
         for number in numbers:
             self._client.enqueue({"queue_name": "benchmark", "workflow_name": "add"}, number)
 
+    def load(self, kind: str, numbers: Sequence[int]) -> Any:
+        if kind != "step":
+            return super().load(kind, numbers)
+        for number in numbers:
+            self._client.enqueue({"queue_name": "benchmark", "workflow_name": "step"}, number)
+        return len(numbers)
+
+    async def sequence(self, count: int) -> list[float]:
+        handle = await self._client.enqueue_async({"queue_name": "benchmark", "workflow_name": "sequence"}, count)
+        return [float(await handle.get_result(polling_interval_sec=POLL))]
+
     async def touch(self, sent: int) -> None:
         await self._client.enqueue_async({"queue_name": "benchmark", "workflow_name": "touch"}, sent)
 
@@ -81,6 +95,25 @@ class Dbos(Contender):
         async def touch(sent: int) -> None:
             lap(sent)
 
+        async def added(number: int) -> int:
+            return number + 1
+
+        added_once = dbos.step(name="added")(added)
+
+        async def step(number: int) -> int:
+            tick()
+            return int(await added_once(number))
+
+        async def sequence(count: int) -> float:
+            laps: list[float] = []
+            for number in range(count):
+                begun = time.perf_counter()
+                await added_once(number)
+                laps.append(time.perf_counter() - begun)
+            return median(laps)
+
+        dbos.workflow(name="step")(step)
+        dbos.workflow(name="sequence")(sequence)
         dbos.workflow(name="add")(add)
         dbos.workflow(name="touch")(touch)
         dbos.launch()

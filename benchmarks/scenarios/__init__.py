@@ -15,6 +15,8 @@ from benchmarks.scenarios.pinned import Pinned
 from benchmarks.scenarios.processes import Processes
 from benchmarks.scenarios.scenario import Scenario
 from benchmarks.scenarios.starting import Starting
+from benchmarks.scenarios.steps import Sequence as SequentialSteps
+from benchmarks.scenarios.steps import Steps
 from benchmarks.scenarios.transactional import Transactional
 
 SCENARIOS: Sequence[Scenario] = (
@@ -23,6 +25,9 @@ SCENARIOS: Sequence[Scenario] = (
     Drain("drain, best settings", None),
     Latency(),
     Transactional(),
+    Steps("concurrency 10", 10),
+    Steps("best settings", None),
+    SequentialSteps(),
     Chains(),
     FanIn(),
     Processes(2),

@@ -33,11 +33,12 @@ from holdfast.worker import (
     threads,
     worker,
 )
+from holdfast.worker.steps import attempt_steps
 from torture.simulation.loop import SimulatedLoop
 
 R = TypeVar("R")
 
-_TICKING = (claimer, lease_guard, held_claims, reaper, renewer, runner, attempt_events)
+_TICKING = (claimer, lease_guard, held_claims, reaper, renewer, runner, attempt_events, attempt_steps)
 """Modules that read the monotonic clock of the process."""
 
 

@@ -185,3 +185,59 @@ async def test_suspended_jobs_release_their_limit(harness: ClientHarness) -> Non
     harness.clock.advance(60)
     assert await _kinds(harness) == ["completed"] * 3
     assert [(await harness.client.get(chain)).output for chain in chains] == [0, 1, 2]
+
+
+async def test_the_timeout_of_the_type_counts_from_each_claim(harness: ClientHarness) -> None:
+    async def work(attempt: AttemptAdapter, number: int) -> Any:
+        for nap in range(3):
+            await attempt.call("sleep", "nap", 3600, each=nap)
+        return number
+
+    job = harness.job(work, timeout=1800, retry=ONCE)
+    chain = await harness.client.start(job.bind(7))
+
+    assert await _kinds(harness, advance=True) == ["suspended"] * 3 + ["completed"]
+    assert (await harness.client.get(chain)).output == 7
+
+
+async def test_a_cancelled_job_keeps_its_steps_and_continues_after_a_retry(harness: ClientHarness) -> None:
+    calls: list[int] = []
+
+    async def work(attempt: AttemptAdapter, number: int) -> Any:
+        await attempt.call("step", "charge", calls.append, number)
+        return await attempt.call("receive", "go", str)
+
+    job = harness.job(work)
+    chain = await harness.client.start(job.bind(7))
+    assert await _kinds(harness) == ["suspended"]
+
+    await harness.client.cancel(chain)
+    with pytest.raises(AlreadyCompleted):
+        await harness.client.send(chain, "go", "late")
+    assert await _kinds(harness, advance=True) == []
+    await harness.client.retry(chain)
+    assert await _kinds(harness) == ["suspended"]
+    assert await harness.client.send(chain, "go", "now")
+
+    assert await _kinds(harness) == ["completed"]
+    assert ((await harness.client.get(chain)).output, calls) == ("now", [7])
+
+
+async def test_another_version_of_the_handler_finds_the_steps_by_their_names(harness: ClientHarness) -> None:
+    calls: list[str] = []
+
+    async def work(attempt: AttemptAdapter, number: int) -> Any:
+        # The first attempt is the old version. The new one has another step, and another order.
+        names = ("charge", "reserve") if attempt.job.attempt == 1 else ("check", "reserve", "charge")
+        for name in names:
+            await attempt.call("step", name, calls.append, name)
+        if attempt.job.attempt == 1:
+            raise ConnectionError("the deployment stopped the worker")
+        return number
+
+    job = harness.job(work, retry=TWICE)
+    chain = await harness.client.start(job.bind(7))
+    await harness.drain(advance=True)
+
+    assert (await harness.client.get(chain)).output == 7
+    assert calls == ["charge", "reserve", "check"]

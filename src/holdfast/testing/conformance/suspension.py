@@ -7,11 +7,13 @@ from holdfast.core.record import Record, Status
 from holdfast.core.steps import NEVER, StepRow
 from holdfast.engine.operations import (
     Audit,
+    Cancel,
     GetAudit,
     GetSteps,
     Listen,
     NextDue,
     ReadEvents,
+    RetryJobs,
     RunNow,
     SaveSteps,
     Settled,
@@ -234,3 +236,49 @@ async def steps_survive_a_suspension(harness: Harness) -> None:
     await harness.settled(suspended(job, sleep_for("nap", 60, number=2)))
 
     assert [(row.name, row.result) for row in await _steps(harness, job)] == [("charge", b"5"), ("nap", None)]
+
+
+ROUNDS = 20
+
+
+async def a_cancel_that_meets_the_suspension_ends_the_job(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(ROUNDS):
+        job = await harness.claimed()
+
+        answers = await harness.race([_suspend(harness, job), _cancel(other, job)])
+
+        assert answers[0] in (Settled(), Settled("cancelled"))
+        assert (await harness.job(job.id)).status is Status.CANCELLED
+        harness.clock.advance(60)
+        assert await harness.claim() == []
+
+
+async def a_retry_from_a_step_keeps_out_the_checkpoints_of_the_attempt_before(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(ROUNDS):
+        job = await harness.claimed()
+        await harness.perform(SaveSteps((checkpoint(job, "charge", number=1), checkpoint(job, "ship", number=2))))
+
+        late = SaveSteps((checkpoint(job, "late", number=3),))
+        answers = await harness.race([_cancel_and_retry(harness, job), other.perform(late)])
+
+        # The late step was stored before the cancellation, and removed with the others, or refused.
+        assert answers[1] in ([None], ["cancelled"], ["taken_by_another_worker"])
+        assert await harness.perform(late) == ["taken_by_another_worker"]
+        assert [row.name for row in await _steps(harness, job)] == ["charge"]
+        await harness.settled(completed(await harness.claim_one()))
+
+
+async def _suspend(harness: Harness, job: Record) -> Settled:
+    (answer,) = await harness.settle(suspended(job, sleep_for("nap", 60)))
+    return answer
+
+
+async def _cancel(harness: Harness, job: Record) -> None:
+    await harness.perform(Cancel((job.chain_id,)))
+
+
+async def _cancel_and_retry(harness: Harness, job: Record) -> None:
+    await _cancel(harness, job)
+    await harness.perform(RetryJobs((job.id,), from_step="ship"))
