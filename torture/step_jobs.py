@@ -29,7 +29,7 @@ TRANSACTIONAL = ("reserve", "ship")
 """The transactional steps. Each writes one row of the ledger of steps."""
 PLAIN = ("charge", "part")
 TYPES = ("stepwise", "stride")
-OFTEN = Retry(initial=0.05, jitter=0, max_attempts=15)
+OFTEN = Retry(initial=0.05, maximum=0.5, jitter=0, max_attempts=15)
 
 async_waits.WAIT_IN_PLACE = sync_waits.WAIT_IN_PLACE = IN_PLACE  # type: ignore[attr-defined]
 

@@ -176,6 +176,8 @@ class AsyncSteps(AsyncWaits):
     async def _tries(
         self, key: Key, once: Callable[[], Awaitable[bytes]], retry: Retry | None, timeout: Seconds | None
     ) -> bytes:
+        if retry is None and timeout is None:
+            return await once()
         limit, tries = None if timeout is None else seconds(timeout), 0
         while True:
             tries += 1

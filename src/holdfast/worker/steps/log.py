@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, Final, Literal, NamedTuple
 
@@ -103,8 +103,10 @@ class StepLog:
             self._used.add(key)
         return key
 
-    def wrapped(self, key: Key) -> ExitStack:
+    def wrapped(self, key: Key) -> AbstractContextManager[object]:
         """The context managers of plugins for this step, entered."""
+        if not self.wrappers:
+            return nullcontext()
         stack = ExitStack()
         for wrap in self.wrappers:
             stack.enter_context(wrap(key.name, key.each))
@@ -150,19 +152,22 @@ class StepLog:
         with self._lock:
             self._add(checkpoint.row(0))
 
-    @contextmanager
-    def running(self) -> Generator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """Wraps a step, a sleep or a receive. Raises Suspended if the attempt is suspended."""
+        return _Running(self)
+
+    def begin(self) -> None:
+        """A step, a sleep or a receive begins. Raises Suspended if the attempt is suspended."""
         with self._lock:
             if self.suspended:
                 raise Suspended
             self._running += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running -= 1
-            self._notify()
+
+    def end(self) -> None:
+        """A step, a sleep or a receive ends."""
+        with self._lock:
+            self._running -= 1
+        self._notify()
 
     @contextmanager
     def waiting(self, key: Key, kind: Literal["sleep", "receive"], at: Micros | None) -> Generator[None]:
@@ -216,6 +221,21 @@ class StepLog:
         self._size += _size(row) - _size(self._rows.get(key))
         self._number = max(self._number, row.number)
         self._rows[key] = row
+
+
+class _Running:
+    """The context manager of `StepLog.running`. A class: each step uses it, and a generator takes longer."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: StepLog) -> None:
+        self._log = log
+
+    def __enter__(self) -> None:
+        self._log.begin()
+
+    def __exit__(self, *raised: object) -> None:
+        self._log.end()
 
 
 def key_of(name: str, each: Any = NOT_GIVEN) -> Key:
