@@ -21,6 +21,7 @@ _CLASSES = {
     "Chancy": "benchmarks.peers.chancy:Chancy",
     "SAQ": "benchmarks.peers.saq:Saq",
     "DBOS": "benchmarks.peers.dbos:Dbos",
+    "absurd": "benchmarks.peers.absurd:Absurd",
     "awa-pg": "benchmarks.peers.awa:Awa",
     "FlexiQ": "benchmarks.peers.flexiq:FlexiQ",
     "FlexiQ async": "benchmarks.peers.flexiq:FlexiQAsync",

@@ -39,7 +39,7 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=_LATE,
         favour=("start_steps",),
         faults=("freeze",),
-        longer=6,
+        longer=14,
     ),
     "a checkpoint after its writes": Mutant(
         "the single commit of a transactional step: the checkpoint is stored after the commit of the writes",
