@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 
+from holdfast import Attempt, Client, Jobs, Worker
 from holdfast.core.record import Record
 from holdfast.engine.operations import (
     ClaimJobs,
@@ -138,3 +140,30 @@ def test_a_locked_job_does_not_delay_the_steps_of_others(
 
         assert saving.result(20) == [None, "not_found", None]
     assert [len(rows) for rows in store.perform_sync(GetSteps((locked.id, gone.id)))] == [1, 0]
+
+
+async def test_a_locked_job_does_not_delay_the_next_steps_of_its_worker(
+    store: PostgresStore, server: Postgres, connection: psycopg.Connection
+) -> None:
+    jobs, begun, go = Jobs(), asyncio.Event(), {number: asyncio.Event() for number in (1, 2)}
+
+    @jobs.job
+    async def work(attempt: Attempt, number: int) -> int:
+        if number == 1:
+            begun.set()
+        await go[number].wait()
+        return await attempt.step("charge", abs, number)
+
+    async with Client(store, jobs) as client, Worker(client, concurrency=2):
+        locked, free = [await client.start(work.bind(number)) for number in (1, 2)]
+        await begun.wait()
+        with server.connect() as other, other.transaction():
+            other.execute(f'select from "{store.schema}".job where id = %s for update'.encode(), [locked.id])
+            go[1].set()
+            await asyncio.to_thread(wait_until_blocked, connection, lambda: False)
+            go[2].set()
+
+            assert await client.wait(free, timeout=60) == 2
+            assert await client.steps(locked) == []
+
+        assert await client.wait(locked, timeout=60) == 1

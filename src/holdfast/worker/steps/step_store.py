@@ -1,13 +1,14 @@
 """The reads and writes of a worker's steps, in batches: what is ready when a write returns is the next write.
 
-There are no timers, as in the settler. Steps that finish together share a commit.
+There are no timers, as in the settler. Steps that finish together share a commit. A batch that takes too long, for
+example because of a row lock, continues separately.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from holdfast.core.record import Claim
 from holdfast.core.retry import Retry
@@ -18,9 +19,17 @@ from holdfast.errors import ClaimLost, StoreReplaced, StoreUnavailable
 from holdfast.worker.abort_signal import Signal
 
 BATCH = 500
+BATCH_TIMEOUT = 1.0
+"""Seconds that later items wait for an operation. A slower batch continues separately in two halves, each with twice
+the time. A locked job is soon in a batch of its own."""
+SEPARATE_OPERATIONS = 4
+"""Separate operations at the same time: each may occupy a connection until the store gives up."""
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+
+Waiting: TypeAlias = tuple[Item, "asyncio.Future[Answer]", Signal]
+"""An item, the future for its answer, and the signal of its attempt."""
 
 
 class Batches(Generic[Item, Answer]):
@@ -32,8 +41,10 @@ class Batches(Generic[Item, Answer]):
         self._store = store
         self._recovery = recovery
         self._operation = operation
-        self._waiting: list[tuple[Item, asyncio.Future[Answer], Signal]] = []
+        self._waiting: list[Waiting[Item, Answer]] = []
         self._task: asyncio.Task[None] | None = None
+        self._separate: set[asyncio.Task[None]] = set()
+        self._places: asyncio.Semaphore | None = None
 
     async def perform(self, item: Item, claim: Claim, signal: Signal) -> Answer:
         """Perform the operation for this item. During an outage it waits until the attempt is aborted."""
@@ -49,23 +60,45 @@ class Batches(Generic[Item, Answer]):
             raise
 
     def close(self) -> None:
-        """End the operation that is still running."""
-        if self._task is not None:
-            self._task.cancel()
+        """End the operations that are still running."""
+        for task in (self._task, *self._separate):
+            if task is not None:
+                task.cancel()
 
     async def _run(self) -> None:
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-                await self._perform(batch)
+                await self._perform(batch, BATCH_TIMEOUT)
         finally:
             self._task = None
 
-    async def _perform(self, batch: list[tuple[Item, asyncio.Future[Answer], Signal]]) -> None:
+    def _perform_separately(self, batch: list[Waiting[Item, Answer]], within: float) -> None:
+        """Continue with the halves of a batch that takes too long. Later items do not wait for them."""
+        self._places = self._places or asyncio.Semaphore(SEPARATE_OPERATIONS)
+        for half in filter(None, (batch[::2], batch[1::2])):
+            coroutine = self._perform_in_place(self._places, half, 2 * within if len(half) > 1 else None)
+            task = asyncio.get_running_loop().create_task(coroutine, name="holdfast-steps")
+            self._separate.add(task)
+            task.add_done_callback(self._separate.discard)
+
+    async def _perform_in_place(
+        self, places: asyncio.Semaphore, batch: list[Waiting[Item, Answer]], within: float | None
+    ) -> None:
+        async with places:
+            await self._perform(batch, within)
+
+    async def _perform(self, batch: list[Waiting[Item, Answer]], within: float | None) -> None:
+        """Perform the operation for a batch. It may be sent again: the operations of steps can be repeated."""
         failures = 0
         while batch := [each for each in batch if not each[1].done()]:
             try:
-                answers = await self._store.perform(self._operation(tuple([item for item, *_ in batch])))
+                async with asyncio.timeout(within):
+                    answers = await self._store.perform(self._operation(tuple([item for item, *_ in batch])))
+            except TimeoutError:
+                assert within is not None
+                self._perform_separately(batch, within)
+                return
             except StoreReplaced as error:
                 _fail(batch, error)
             except StoreUnavailable:
@@ -83,7 +116,7 @@ class Batches(Generic[Item, Answer]):
                     _fail(batch, error)
                 else:  # the error may concern a single item
                     for each in batch:
-                        await self._perform([each])
+                        await self._perform([each], within)
             else:
                 for (_, future, _), answered in zip(batch, answers, strict=True):
                     if not future.done():
