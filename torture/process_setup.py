@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from torture import lua_audit, mutant_loader
-from torture.settings import Settings
+from torture.settings import IN_PLACE, Settings
 
 
 def prepare(settings: Settings) -> None:
@@ -17,8 +17,10 @@ def prepare(settings: Settings) -> None:
         lua_audit.install()
     import holdfast.worker.pruner as pruner
     import holdfast.worker.reaper as reaper
+    from holdfast.worker.steps import async_waits, sync_waits
 
     changes: list[tuple[Any, str, float]] = [(reaper, "REAP_EVERY", settings.reap), (pruner, "EVERY", 2.0)]
+    changes += [(waits, "WAIT_IN_PLACE", IN_PLACE) for waits in (async_waits, sync_waits)]
     for module, name, value in changes:
         setattr(module, name, value)
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
+IN_PLACE = 0.15
+"""Seconds up to which a sleep or a receive waits in place: a short run has many suspensions."""
+
 
 class Failpoints(msgspec.Struct, frozen=True):
     """The probabilities that a process kills or stops itself before and after each call of the store."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from holdfast import Attempt, Fail, Jobs, Limit, MessageTimeout, Retry, SyncAttempt
 from holdfast.core.details import epoch_of
-from holdfast.worker.steps import async_waits, sync_waits
 from torture.behaviour import Plan, Recorder, record_start
 
 stepped = Jobs()
@@ -23,15 +22,11 @@ ROWS = 10
 EVERY = 3
 """Items of the cursor, and after how many of them its position is saved."""
 MESSAGE = "go"
-IN_PLACE = 0.15
-"""Seconds up to which a wait stays in place: a short run has many suspensions."""
 TRANSACTIONAL = ("reserve", "ship")
 """The transactional steps. Each writes one row of the ledger of steps."""
 PLAIN = ("charge", "part")
 TYPES = ("stepwise", "stride")
 OFTEN = Retry(initial=0.05, maximum=0.5, jitter=0, max_attempts=15)
-
-async_waits.WAIT_IN_PLACE = sync_waits.WAIT_IN_PLACE = IN_PLACE  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

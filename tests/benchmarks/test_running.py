@@ -77,5 +77,5 @@ def test_peers_are_installed_in_fixed_versions() -> None:
     def fixed(peer: type[Contender]) -> bool:
         return "==" in peer.requirements[0]
 
-    assert len({peer.requirements for peer in peers()}) == 13
+    assert len({peer.requirements for peer in peers()}) == 14
     assert all(fixed(peer) for peer in peers())

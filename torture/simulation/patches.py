@@ -33,7 +33,8 @@ from holdfast.worker import (
     threads,
     worker,
 )
-from holdfast.worker.steps import attempt_steps
+from holdfast.worker.steps import async_waits, attempt_steps
+from torture.settings import IN_PLACE
 from torture.simulation.loop import SimulatedLoop
 
 R = TypeVar("R")
@@ -140,6 +141,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
         (lease_guard.LeaseGuard, "_reasons", _reasons),
         (reaper, "REAP_EVERY", reap),
         (pruner, "EVERY", 2.0),
+        (async_waits, "WAIT_IN_PLACE", IN_PLACE),
         (waiting, "monotonic", loop.time),
         (traceback, "format_exception", _briefly),
         (os, "urandom", rng.randbytes),
