@@ -26,6 +26,9 @@ _CREATING = threading.Lock()
 class AttemptSteps:
     """The steps of one attempt. Its coroutines run on the event loop of the worker."""
 
+    # Slots, here and in StepLog: an attempt that waits for its step has few objects that the garbage collector visits.
+    __slots__ = ("_begun", "_in_block", "_log", "_record", "_signal", "_store")
+
     def __init__(
         self, record: Record, signal: Signal, begun: float, *, store: StepStore, in_block: Callable[[], bool]
     ) -> None:
@@ -35,7 +38,6 @@ class AttemptSteps:
         self._signal = signal
         self._begun = begun
         self._store = store
-        self._loading: asyncio.Lock | None = None
 
     @property
     def log(self) -> StepLog:
@@ -59,13 +61,11 @@ class AttemptSteps:
         return (self._record.started_at or 0) + duration(lease_clock() - self._begun)
 
     async def load(self) -> None:
-        """Read the stored steps, once."""
-        if self.log.loaded:
-            return
-        self._loading = self._loading or asyncio.Lock()
-        async with self._loading:
-            if not self.log.loaded:
-                self.log.adopt(await self._store.load(self._record.claim, self._signal))
+        """Read the stored steps, unless that is done. Of steps that begin at once, each reads them, in one batch."""
+        if not self.log.loaded:
+            rows = await self._store.load(self._record.claim, self._signal)
+            if not self.log.loaded:  # otherwise another step has read them, and may have stored its result
+                self.log.adopt(rows)
 
     async def stored(self) -> list[StepRow]:
         """The stored steps, for a child process."""

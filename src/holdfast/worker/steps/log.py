@@ -53,6 +53,11 @@ class Key(NamedTuple):
 class StepLog:
     """The steps of one attempt."""
 
+    __slots__ = (
+        "_changed", "_in_block", "_lock", "_number", "_rows", "_running", "_size", "_used", "_waits", "listeners",
+        "loaded", "positions", "record", "suspended", "wrappers",
+    )  # fmt: skip
+
     def __init__(self, record: Record, *, in_block: Callable[[], bool] | None = None) -> None:
         self.record = record
         self.loaded = False
@@ -68,12 +73,19 @@ class StepLog:
         self.wrappers: tuple[StepWrapper, ...] = ()
         """Context managers that plugins put around each step."""
         self._lock = threading.Lock()
-        self.changed = threading.Condition(self._lock)
-        """Notified when a step ends, and when the attempt is suspended."""
+        self._changed: threading.Condition | None = None
         self.listeners: dict[object, Callable[[], object]] = {}
         """Called at the same moments, in the thread of the step."""
         self.positions: dict[Key, tuple[int, bytes]] = {}
         """Of cursors: how many items are finished, and the last one, if that is not stored yet."""
+
+    @property
+    def changed(self) -> threading.Condition:
+        """Notified when a step ends, and when the attempt is suspended. Created when a thread first waits for it."""
+        with self._lock:
+            if self._changed is None:
+                self._changed = threading.Condition(self._lock)
+            return self._changed
 
     @property
     def waits(self) -> tuple[Wait, ...]:
@@ -208,7 +220,8 @@ class StepLog:
 
     def _notify(self) -> None:
         with self._lock:
-            self.changed.notify_all()
+            if self._changed is not None:
+                self._changed.notify_all()
             listeners = list(self.listeners.values())
         for listener in listeners:
             listener()

@@ -7,7 +7,7 @@ example because of a row lock, continues separately.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from holdfast.core.record import Claim
@@ -137,9 +137,9 @@ class StepStore:
         for batches in (self._loads, self._saves, self._messages):
             batches.close()
 
-    async def load(self, claim: Claim, signal: Signal) -> list[StepRow]:
+    def load(self, claim: Claim, signal: Signal) -> Awaitable[list[StepRow]]:
         """The stored steps of a job."""
-        return await self._loads.perform(claim.job_id, claim, signal)
+        return self._loads.perform(claim.job_id, claim, signal)
 
     async def save(self, checkpoint: Checkpoint, signal: Signal) -> None:
         """Store a step. Raises ClaimLost."""
@@ -147,9 +147,9 @@ class StepStore:
         if reason is not None:
             raise ClaimLost(checkpoint.claim.job_id, reason)
 
-    async def message(self, chain_id: str, name: str, claim: Claim, signal: Signal) -> bytes | None:
+    def message(self, chain_id: str, name: str, claim: Claim, signal: Signal) -> Awaitable[bytes | None]:
         """The value of a message; None if it was not sent."""
-        return await self._messages.perform((chain_id, name), claim, signal)
+        return self._messages.perform((chain_id, name), claim, signal)
 
 
 def _fail(batch: list[tuple[Any, asyncio.Future[Any], Signal]], error: Exception) -> None:

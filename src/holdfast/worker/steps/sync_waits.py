@@ -158,8 +158,8 @@ class SyncWaits:
         with log.waiting(key, kind, end):
             while not log.suspend():
                 # Other threads run steps. Meanwhile the wait may end in this attempt.
-                with log.changed:
-                    log.changed.wait(POLL)
+                with (changed := log.changed):
+                    changed.wait(POLL)
                 if kind == "receive" and (value := steps.message(key.name)) is not None:
                     return value
                 if end is not None and steps.now() >= end:
