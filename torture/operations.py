@@ -204,8 +204,7 @@ async def operate(actor: Actor) -> None:
                 await actor.client.resume("keyed")
         case _:
             async with actor.noting("stats") as facts:
-                stats = await actor.client.stats()
-                facts["total"] = sum(stats.counts.values())
+                facts["total"] = sum((await actor.client.stats()).counts.values())
 
 
 async def _failed(actor: Actor) -> list[str]:
