@@ -99,6 +99,8 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     """Of a released job: its handler had begun, so rates count the attempt."""
     waits: tuple[Wait, ...] = ()
     """Of a suspended job: what it waits for."""
+    ahead: Micros = 0
+    """How long after its claim the attempt began. The store adds it to `started_at`."""
 
     def __repr__(self) -> str:
         """Without the token and the payloads: a settlement may appear in the text of an error."""

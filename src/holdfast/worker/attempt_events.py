@@ -38,7 +38,7 @@ def emit_end(
     record = held_claim.record
     if settlement is None or answer.lost is not None or answer.refused is not None:
         observers.emit(
-            "lost", record, duration=lease_clock() - held_claim.begun, detail=answer.lost or str(answer.refused)
+            "lost", record, duration=_duration(held_claim), detail=answer.lost or str(answer.refused)
         )
         return
     kind, detail = settlement.outcome, None
@@ -51,7 +51,7 @@ def emit_end(
         else:
             kind = "failed"
     if observers.wants(kind):
-        duration, error = lease_clock() - held_claim.begun, read_error(settlement.error)
+        duration, error = _duration(held_claim), read_error(settlement.error)
         observers.emit(
             kind, record, duration=duration, error=error, detail=detail,
             cause=cause if kind in ("failed", "retrying") else None,
@@ -64,3 +64,7 @@ def emit_end(
             observers.emit("created", chain.record.first)
     for job_id, name in answer.unblocked:
         observers.emit("unblocked", job_id=job_id, type=name)
+
+
+def _duration(held_claim: HeldClaim) -> float:
+    return lease_clock() - held_claim.begun - held_claim.ahead

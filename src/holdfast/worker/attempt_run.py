@@ -48,6 +48,8 @@ def aborted(reason: AbortReason | None, outcome: Outcome, timeout: float | None)
     match reason:
         case "shutdown":
             return outcome
+        case "error" if outcome is RELEASED:  # the handler was not called
+            return outcome
         case "timeout":
             return Raised(AttemptTimeout(f"the attempt took longer than {timeout:g} s"))
         case "error":

@@ -13,6 +13,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError, StoreReplaced
+from holdfast.worker.ahead_size import Room
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.slots import Slots
@@ -57,6 +58,8 @@ class ClaimLoop:
         """The error that stopped the loop."""
         self._more = True
         """More jobs may be due than the last claim returned."""
+        self._slots_only = False
+        """The last claim may have ended at a job that must not be claimed ahead: the next one waits for a free slot."""
 
     def wake(self) -> None:
         """End the sleep: the loop claims again, or stops if it should."""
@@ -100,9 +103,10 @@ class ClaimLoop:
 
         A worker that always finds jobs reaps as well: there may be no idle worker that could do it.
         """
-        fills = self._more and slots.free > 0
+        room = slots.room()
+        fills = self._more and (room.limit if self._slots_only else room.total) > 0
         if fills:
-            await self._fill(slots)
+            await self._fill(slots, room)
         if self._reaper.due:
             self._more = await self._reaper.reap() or self._more
         elif fills:
@@ -111,7 +115,8 @@ class ClaimLoop:
             # Handlers that await nothing end in the next iteration of the event loop. The claim for their slots is
             # then sent before their settlements: it is on the critical path.
             await asyncio.sleep(0)
-            if slots.free <= 0:
+            room = slots.room()
+            if (room.limit if self._slots_only else room.total) <= 0:
                 await self._wake_flag.wait(self._poll_interval)
         else:
             rung = await self._sleep(slots)
@@ -119,12 +124,13 @@ class ClaimLoop:
             if rung:
                 self._observers.emit("woken", worker=self._worker_id)
 
-    async def _fill(self, slots: Slots) -> None:
+    async def _fill(self, slots: Slots, room: Room) -> None:
         """Fill the free slots in one claim. If there are many, claim half: these start before the next claim."""
-        wanted = min(slots.free, max(CLAIM_BATCH, slots.concurrency // 2))
-        jobs, sent = await self._claimer.claim(wanted)
-        self._more = len(jobs) >= wanted
-        slots.begin(jobs, sent)
+        room = room._replace(limit=min(room.limit, max(CLAIM_BATCH, slots.concurrency // 2)))
+        jobs, sent = await self._claimer.claim(room)
+        self._more = len(jobs) >= room.limit
+        self._slots_only = len(jobs) < room.total
+        slots.begin(jobs, sent, room.fast)
 
     async def _sleep(self, slots: Slots) -> bool:
         """Sleep until there may be something to claim. Returns whether a wake-up ended the sleep."""

@@ -6,6 +6,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs, TypeTerms
 from holdfast.engine.store import Store
+from holdfast.worker.ahead_size import Room
 from holdfast.worker.held_claims import lease_clock
 
 
@@ -19,17 +20,22 @@ class Claimer:
     def __init__(self, store: Store, terms: tuple[TypeTerms, ...], worker_id: str, *, shortest: float) -> None:
         self._store = store
         self._terms = terms
+        self._fast: frozenset[str] = frozenset()
         self._worker_id = worker_id
         self._reuse_seconds = shortest / 2
         self._unanswered: tuple[str, float] | None = None
 
-    async def claim(self, limit: int) -> tuple[list[Record], float]:
-        """Claim up to `limit` due jobs. Also returns the time of the request: their leases may have begun then."""
+    async def claim(self, room: Room) -> tuple[list[Record], float]:
+        """Claim due jobs for this room. Also returns the time of the request: their leases may have begun then."""
+        if room.fast != self._fast:
+            self._fast = room.fast
+            self._terms = tuple(each._replace(ahead=each.type in room.fast) for each in self._terms)
         before, self._unanswered = self._unanswered, None
         again = before is not None and lease_clock() < before[1] + self._reuse_seconds
         token, sent = before if before is not None and again else (new_token(), lease_clock())
+        operation = ClaimJobs(self._terms, room.limit, self._worker_id, token, again, room.ahead)
         try:
-            jobs = await self._store.perform(ClaimJobs(self._terms, limit, self._worker_id, token, again))
+            jobs = await self._store.perform(operation)
         except BaseException:
             self._unanswered = (token, sent)
             raise

@@ -30,6 +30,7 @@ class HeldClaim(msgspec.Struct, eq=False, gc=False):
     record: Record
     options: RunOptions
     begun: float
+    """When the claim arrived."""
     renewed: float
     """When the claim, or its last successful renewal, was sent: the lease may have begun then."""
     signal: Signal = msgspec.field(default_factory=Signal)
@@ -37,6 +38,8 @@ class HeldClaim(msgspec.Struct, eq=False, gc=False):
     """Set while the handler runs."""
     ended: bool = False
     """The handler has ended; its settlement may not be written yet."""
+    ahead: float = 0.0
+    """Seconds from the claim until the attempt began, if the job was claimed ahead."""
 
     @property
     def claim(self) -> Claim:
@@ -49,6 +52,11 @@ class HeldClaim(msgspec.Struct, eq=False, gc=False):
     @property
     def lease(self) -> float:
         return self.options.lease
+
+    @property
+    def expired(self) -> bool:
+        """Whether the lease was not renewed for so long that another worker may have the job."""
+        return lease_clock() >= self.renewed + self.options.abort_after
 
     @property
     def given_up(self) -> bool:

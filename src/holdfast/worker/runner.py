@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from holdfast.core.clock import duration
 from holdfast.core.details import epoch_of
 from holdfast.core.failure import message_of
 from holdfast.core.job import Chain
@@ -17,7 +18,7 @@ from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.settle import settle
 from holdfast.engine.interruption import ends_task, is_ctrl_c
 from holdfast.engine.observers import Observers
-from holdfast.engine.operations import GetBlockers, LostReason, Settled
+from holdfast.engine.operations import GetBlockers, LostReason, Settle, Settled
 from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Jobs
@@ -92,6 +93,15 @@ class Runner:
         """Release a job whose handler was not called."""
         held_claim.leave()
         self._submit(held_claim, self._settle(held_claim, RELEASED))
+
+    def give_back_now(self, held_claims: Sequence[HeldClaim]) -> None:
+        """Release jobs whose handlers were not called, while the event loop is blocked. Called in another thread."""
+        for held_claim in held_claims:
+            held_claim.leave()
+        settlements = tuple(self._settle(each, RELEASED) for each in held_claims)
+        answers = self._store.perform_sync(Settle(settlements))
+        for held_claim, settlement, answer in zip(held_claims, settlements, answers, strict=True):
+            self._answered(held_claim, settlement, answer)
 
     async def call(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Call the handler in the current task and write its outcome to `run`. Errors of the handler are not raised.
@@ -222,6 +232,8 @@ class Runner:
         settlement = settle(held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout)
         if call is not None and call.completion.keep is not None:
             settlement = replace(settlement, keep=call.completion.keep)
+        if held_claim.ahead:
+            settlement = replace(settlement, ahead=duration(held_claim.ahead))
         return settlement
 
     def _submit(

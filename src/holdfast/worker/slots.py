@@ -1,27 +1,37 @@
-"""The slots of a worker: a task for each attempt, as many at once as the worker may run."""
+"""The slots of a worker: a task for each attempt, as many at once as the worker may run.
+
+Jobs that were claimed ahead wait here for a slot. If the handlers that run are slower than expected, they are released.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
 from holdfast.core.record import Record
 from holdfast.engine.interruption import ends_task
 from holdfast.engine.observers import log
+from holdfast.worker.ahead import OVERDUE, AheadQueue
+from holdfast.worker.ahead_size import Room, ahead_size
 from holdfast.worker.attempt_run import AttemptRun
-from holdfast.worker.held_claims import HeldClaim, HeldClaims
+from holdfast.worker.durations import Durations
+from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.runner import Runner
 
 
 class Slots:
-    """Runs attempts concurrently. `freed` is called when an attempt has ended and its slot is free."""
+    """Runs attempts concurrently. `freed` is called when a claim may be due: a slot is free, or few jobs wait for one.
+
+    With a `job_delay` a slot is not free after its job, so nothing is claimed ahead.
+    """
 
     def __init__(
         self,
         runner: Runner,
         held_claims: HeldClaims,
+        durations: Durations,
         *,
         concurrency: int,
         job_delay: float,
@@ -29,39 +39,115 @@ class Slots:
         freed: Callable[[], None],
     ) -> None:
         self.concurrency = concurrency
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: dict[asyncio.Task[None], HeldClaim] = {}
+        self.ahead = AheadQueue()
+        self._refill_at = -1
+        """The queue is refilled when it is not longer than this; -1 if nothing is claimed ahead."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._beginning = False
         self._runner = runner
         self._held_claims = held_claims
+        self._durations = durations
         self._job_delay = job_delay
         self._stopping = stopping
         self._freed = freed
 
-    @property
-    def free(self) -> int:
-        """Slots to fill. Claims with unwritten settlements count too, so that they do not pile up on a slow store."""
-        return min(self.concurrency - len(self.tasks), 2 * self.concurrency - len(self._held_claims))
+    def room(self) -> Room:
+        """What to claim now. Claims with unwritten settlements count too, so that they do not pile up on a slow store."""
+        free = self.concurrency - len(self.tasks)
+        fast = {} if self._job_delay or self.ahead.stalled else self._durations.fast()
+        size = self._ahead_size(free, fast) if fast else 0
+        self._refill_at = size // 2 if size else -1
+        waiting = len(self.ahead)
+        unwritten = 2 * (self.concurrency + size) - len(self._held_claims)
+        limit = max(0, min(free - waiting, unwritten))
+        if waiting > self._refill_at:
+            return Room(limit)
+        return Room(limit, max(0, min(size - waiting, unwritten - limit)), frozenset(fast))
+
+    def _ahead_size(self, free: int, fast: Mapping[str, float]) -> int:
+        now = lease_clock()
+        moving = free
+        for each in self.tasks.values():
+            moving += each.record.type in fast and now - each.begun - each.ahead < OVERDUE
+        return ahead_size(self.concurrency, moving, max(fast.values()), self.ahead.interval) if moving else 0
 
     @property
     def held(self) -> int:
-        """How many claims are held: their handler runs, or their settlement is not written yet."""
+        """How many claims are held: their handler runs or is about to, or their settlement is not written yet."""
         return len(self._held_claims)
 
-    def begin(self, records: Sequence[Record], sent: float) -> None:
-        """Run the handlers of claimed jobs. `sent` is the time of the claim request."""
+    def begin(self, records: Sequence[Record], sent: float, fast: Collection[str] = ()) -> None:
+        """Run the handlers of claimed jobs, now or when a slot is free. `sent` is the time of the claim request."""
         held_claims = self._runner.hold(records, sent)
         if self._stopping.is_set():  # claimed while the worker was stopped
-            for held_claim in held_claims:
-                self._runner.give_back(held_claim)
+            self._give_back(held_claims)
             return
+        free = self.concurrency - len(self.tasks)
+        if len(held_claims) > free:
+            # Jobs of other types than the fast ones take the slots that were free for them.
+            held_claims.sort(key=lambda each: each.record.type in fast)
+            self.ahead.put(held_claims[free:])
+            self._watch()
+        self._run(held_claims[:free])
+        self._run_next()
+
+    def release_ahead(self) -> None:
+        """Release the jobs that have not begun: the worker stops."""
+        self._give_back(self.ahead.take_all())
+
+    def release_blocked(self) -> None:
+        """Release jobs that have not begun in time, while the event loop is blocked. Called in another thread."""
+        if overdue := self.ahead.take_overdue():
+            try:
+                self._runner.give_back_now(overdue)
+            except Exception as error:
+                log.warning("jobs that were claimed ahead are released later: %s", error)
+                assert self._loop is not None
+                with suppress(RuntimeError):  # the event loop is closed
+                    self._loop.call_soon_threadsafe(self._give_back, overdue)
+
+    def _run(self, held_claims: Sequence[HeldClaim]) -> None:
+        self._beginning = True
         create_task = asyncio.get_running_loop().create_task
-        tasks = [create_task(self._run_attempt(each), name=each.record.type) for each in held_claims]
-        # With an eager task factory, a task may have ended already.
-        self.tasks.update(task for task in tasks if not task.done())
+        for held_claim in held_claims:
+            task = create_task(self._run_attempt(held_claim), name=held_claim.record.type)
+            if not task.done():  # with an eager task factory, a task may have ended already
+                self.tasks[task] = held_claim
+        self._beginning = False
+
+    def _run_next(self) -> None:
+        """Begin jobs that were claimed ahead in the free slots, unless their leases may have expired."""
+        if self._beginning:  # with an eager task factory, an attempt ends while others are begun
+            return
+        while len(self.tasks) < self.concurrency and (held_claim := self.ahead.next()) is not None:
+            if self._stopping.is_set() or held_claim.expired:
+                self._runner.give_back(held_claim)
+            else:
+                held_claim.ahead = lease_clock() - held_claim.begun
+                self._run((held_claim,))
+
+    def _watch(self) -> None:
+        """Release the jobs that wait if they do not begin in time."""
+        if self._timer is None:
+            self._loop = asyncio.get_running_loop()
+            self._timer = self._loop.call_later(OVERDUE, self._release_overdue)
+
+    def _release_overdue(self) -> None:
+        self._timer = None
+        self._give_back(self.ahead.take_overdue())
+        if len(self.ahead):
+            self._watch()
+
+    def _give_back(self, held_claims: Sequence[HeldClaim]) -> None:
+        for held_claim in held_claims:
+            self._runner.give_back(held_claim)
 
     async def _run_attempt(self, held_claim: HeldClaim) -> None:
         """Run one attempt, stage by stage. This is the outermost coroutine of its task."""
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        run, runner = AttemptRun(task), self._runner
+        run, runner, begun = AttemptRun(task), self._runner, lease_clock()
         try:
             try:
                 await runner.call(held_claim, run)
@@ -97,8 +183,13 @@ class Slots:
             log.error("an attempt broke in the engine itself", exc_info=error)
         finally:
             # Not in a done callback: that would cost as much per job as its task.
-            self.tasks.discard(task)
-            self._freed()
+            self.tasks.pop(task, None)
+            self._durations.add(held_claim.record.type, begun, lease_clock())
+            self.ahead.stalled = False
+            if self.ahead:
+                self._run_next()
+            if len(self.ahead) <= self._refill_at or len(self.tasks) < self.concurrency:
+                self._freed()
 
 
 async def _discard_cancellations(task: asyncio.Task[None]) -> None:

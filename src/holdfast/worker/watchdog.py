@@ -1,4 +1,4 @@
-"""Logs a warning when the event loop is blocked, with the handler that blocks it."""
+"""Logs a warning when the event loop is blocked, with the handler that blocks it, and releases jobs that cannot begin."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import linecache
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from types import FrameType
 
 from holdfast.engine.observers import log
@@ -15,18 +16,31 @@ from holdfast.worker.renewer import Renewer
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks while jobs are running."""
+BLOCKED_INTERVAL = 0.25
+"""Seconds between two calls of `blocked` while the event loop does not answer."""
 STACK_LINES = 8
 """Maximum number of stack lines that are logged."""
 
 
 class Watchdog:
-    """Schedules a callback on the event loop every second while handlers run, and logs the stack if it is late."""
+    """Schedules a callback on the event loop every second while handlers run, and logs the stack if it is late.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, held_claims: HeldClaims, *, threshold: float) -> None:
+    `blocked` is called in this thread until the callback runs.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        held_claims: HeldClaims,
+        *,
+        threshold: float,
+        blocked: Callable[[], None] = lambda: None,
+    ) -> None:
         self._loop = loop
         self._loop_thread = threading.get_ident()
         self._held_claims = held_claims
         self._threshold = threshold
+        self._blocked = blocked
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="holdfast-watchdog", daemon=True)
 
@@ -47,12 +61,21 @@ class Watchdog:
                 self._loop.call_soon_threadsafe(alive.set)
             except RuntimeError:  # the loop is closed
                 return
-            if not alive.wait(self._threshold):
+            if not self._answers(alive, self._threshold):
                 self._report()
-                while not alive.wait(CHECK_INTERVAL):
+                while not self._answers(alive, CHECK_INTERVAL):
                     if self._loop.is_closed():
                         return
                 log.warning("the event loop runs again after %.1f s", lease_clock() - asked)
+
+    def _answers(self, alive: threading.Event, seconds: float) -> bool:
+        """Whether the event loop answers within these seconds."""
+        end = lease_clock() + seconds
+        while not alive.wait(max(0.0, min(BLOCKED_INTERVAL, end - lease_clock()))):
+            self._blocked()
+            if lease_clock() >= end:
+                return False
+        return True
 
     def _report(self) -> None:
         frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]

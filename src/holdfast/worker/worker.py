@@ -22,6 +22,7 @@ from holdfast.engine.observers import Observer, Observers, log
 from holdfast.worker import shutdown
 from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
+from holdfast.worker.durations import Durations
 from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.lease_guard import LeaseGuard
 from holdfast.worker.lifespans import Lifespans
@@ -129,7 +130,7 @@ class Worker:
             middlewares=middlewares, lifespans=self._lifespans, steps=self._steps,
         )  # fmt: skip
         self._slots = Slots(
-            runner, self._held_claims, concurrency=concurrency, job_delay=seconds(job_delay), stopping=self._stopping,
+            runner, self._held_claims, Durations(self._options.values()), concurrency=concurrency, job_delay=seconds(job_delay), stopping=self._stopping,
             freed=self._claim_loop.slot_freed,
         )  # fmt: skip
 
@@ -217,7 +218,9 @@ class Worker:
             self._store, self._held_claims, self._observers, self.id, shortest=self._shortest_lease,
             interval=min(options.renew_interval for options in self._options.values()),
         )  # fmt: skip
-        watchdog = Watchdog(loop, self._held_claims, threshold=min(self._shortest_lease / 4, 5.0))
+        watchdog = Watchdog(
+            loop, self._held_claims, threshold=min(self._shortest_lease / 4, 5.0), blocked=self._slots.release_blocked
+        )
         lease_guard = LeaseGuard(self._store, self._held_claims, shortest=self._shortest_lease)
         pruner = Pruner(self._store, self._observers, self.id)
         with ExitStack() as subscriptions:
@@ -277,6 +280,7 @@ class Worker:
             self.stop()
 
     async def _drain(self) -> None:
+        self._slots.release_ahead()
         tasks = self._slots.tasks
         if tasks:
             self._reporter.stopping()

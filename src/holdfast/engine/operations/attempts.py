@@ -18,6 +18,8 @@ class TypeTerms(NamedTuple):
     type: str
     lease: Micros
     max_attempts: int
+    ahead: bool = False
+    """Whether jobs of this type may be claimed ahead."""
 
 
 class ClaimJobs(Operation[list[Record]], frozen=True):
@@ -26,6 +28,10 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     The order is: highest priority first, then the earliest due time, then the order of creation. Two callers never
     receive the same job. A job that another caller is claiming is skipped, not waited for. Jobs of paused types are not
     claimed. Status, lease and token are one write. A job without a limit of attempts takes the limit of its terms.
+
+    `ahead`: up to so many more jobs are claimed for slots that will soon be free. They are the next in the same order.
+    From the first job on whose terms do not allow it, none is claimed ahead: `holdfast.core.claim_ahead.claimable`. No
+    job overtakes another, and none waits for a slow one. While jobs with lanes may be claimed, none is claimed ahead.
 
     `again`: an earlier call with this token got no response. The jobs that it claimed and that are still held are
     returned. Only if there are none, other jobs are claimed.
@@ -37,6 +43,7 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     worker: str
     token: str
     again: bool = False
+    ahead: int = 0
 
 
 class Renew(Operation[dict[Claim, LostReason]], frozen=True):

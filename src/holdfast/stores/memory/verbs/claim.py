@@ -26,7 +26,7 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     for name in terms:
         _promote(state, name, now)
     if not state.lanes.tracks.by_id:
-        return [_claim(state, op, terms, entry[3]) for entry in _take_plain(state, terms, op.limit)]
+        return [_claim(state, op, terms, entry[3]) for entry in _take_plain(state, terms, op.limit, op.ahead)]
     claimed: list[Record] = []
     while len(claimed) < op.limit and (more := _claim_some(state, op, terms, op.limit - len(claimed))) is not None:
         claimed += more
@@ -90,13 +90,17 @@ def _take_tracks(state: State, types: Collection[str], limit: int) -> list[Store
     return found
 
 
-def _take_plain(state: State, types: Collection[str], limit: int) -> list[Entry]:
+def _take_plain(state: State, terms: Mapping[str, TypeTerms], limit: int, ahead: int = 0) -> list[Entry]:
     """Take the best due jobs without lanes from the heaps. A job that is in a heap twice is taken once."""
     taken: dict[Entry, None] = {}
-    heads = [(heap[0], name) for name in types if (heap := state.due_heap(name))]
+    heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
     heapq.heapify(heads)
-    while heads and len(taken) < limit:
+    while heads and len(taken) < limit + ahead:
         entry, name = heads[0]
+        if not terms[name].ahead:
+            ahead = 0
+            if len(taken) >= limit:
+                break
         heapq.heappop(state.due[name])
         taken[entry] = None
         if heap := state.due_heap(name):

@@ -32,6 +32,8 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
     assert job is not None
     if settlement.keep is not None:
         job = replace(job, keep=settlement.keep)
+    if settlement.ahead and job.started_at is not None:
+        job = replace(job, started_at=job.started_at + settlement.ahead)
     next_job = settlement.continuation
     refused = check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
     if refused is None and next_job is not None:

@@ -4,6 +4,7 @@
 -- skip locked: a row that another worker is claiming is skipped, never waited for.
 -- materialized: without it the planner may lock and claim more rows than the limit.
 -- One ordered index scan per level, so that neither the backlog nor jobs scheduled for later are read.
+-- After `limit` jobs, up to `ahead` more are claimed, if the terms of these jobs and of all better ones allow it.
 -- Only jobs without lanes. If jobs with lanes may be claimed too, `alone` returns none: see claim_lanes.
 -- order by track, which is null: with this column, the order is that of the index.
 with recursive clock as materialized (
@@ -18,8 +19,9 @@ with recursive clock as materialized (
                       and track.ready_at <= (select clock.now from clock)
                       and track.type not in (select paused.type from holdfast.paused)) as present
 ), wanted as materialized (
-    select terms.type, terms.lease, terms.max_attempts
-      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts), lanes
+    select terms.type, terms.lease, terms.max_attempts, terms.ahead
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[], :aheads::boolean[])
+           terms (type, lease, max_attempts, ahead), lanes
      where terms.type not in (select paused.type from holdfast.paused) and not (:alone::boolean and lanes.present)
 ), level (type, priority) as (
     select wanted.type, (select job.priority from holdfast.job
@@ -34,10 +36,13 @@ with recursive clock as materialized (
       from level
      where level.priority is not null
 ), levels as materialized (
-    select level.type, level.priority, count(*) over () as number from level where level.priority is not null
-), best as (
+    select level.type, level.priority, wanted.ahead, count(*) over () as number
+      from level join wanted on wanted.type = level.type
+     where level.priority is not null
+), ranked as (
     -- With several levels, only those jobs of each level are locked that are among the best of all.
-    select levels.type, levels.priority
+    select levels.type, levels.priority, levels.ahead,
+           row_number() over (order by levels.priority desc, first.scheduled_at, first.seq) as place
       from levels
      cross join lateral (
         select job.scheduled_at, job.seq
@@ -45,14 +50,20 @@ with recursive clock as materialized (
          where job.status = 'pending' and job.type = levels.type and job.track is null and job.priority = levels.priority
            and job.scheduled_at <= (select clock.now from clock)
          order by job.track, job.scheduled_at, job.seq
-         limit :limit::bigint) first
+         limit :limit::bigint + :ahead::bigint) first
      where levels.number > 1
-     order by levels.priority desc, first.scheduled_at, first.seq
-     limit :limit::bigint
+     order by place
+     limit :limit::bigint + :ahead::bigint
 ), share as materialized (
-    select best.type, best.priority, count(*) as jobs from best group by best.type, best.priority
+    select ranked.type, ranked.priority, count(*) as jobs
+      from ranked
+     where ranked.place <= :limit::bigint
+        or ranked.place < coalesce((select min(slow.place) from ranked slow where not slow.ahead), ranked.place + 1)
+     group by ranked.type, ranked.priority
     union all
-    select levels.type, levels.priority, :limit::bigint from levels where levels.number = 1
+    select levels.type, levels.priority, :limit::bigint + case when levels.ahead then :ahead::bigint else 0 end
+      from levels
+     where levels.number = 1
 ), free as materialized (
     select first.seq
       from share
@@ -112,18 +123,20 @@ with clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), wanted as materialized (
-    select terms.type, terms.lease, terms.max_attempts
-      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
+    select terms.type, terms.lease, terms.max_attempts, terms.ahead
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[], :aheads::boolean[])
+           terms (type, lease, max_attempts, ahead)
      where terms.type not in (select paused.type from holdfast.paused)
 ), marked as materialized (
     -- A mark in the future means that the clock was set back.
-    select mark.type, mark.priority, mark.scheduled_at, mark.seq
+    select mark.type, mark.priority, mark.scheduled_at, mark.seq, wanted.ahead
       from clock, wanted
       join unnest(:marked::text[], :priorities::bigint[], :scheduled::bigint[], :seqs::bigint[])
            mark (type, priority, scheduled_at, seq) on mark.type = wanted.type
      where mark.scheduled_at <= clock.now
-), best as (
-    select marked.type, marked.priority
+), ranked as (
+    select marked.type, marked.priority, marked.ahead,
+           row_number() over (order by marked.priority desc, first.scheduled_at, first.seq) as place
       from marked
      cross join lateral (
         select job.scheduled_at, job.seq
@@ -132,11 +145,15 @@ with clock as materialized (
            and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
            and job.scheduled_at <= (select clock.now from clock)
          order by job.track, job.scheduled_at, job.seq
-         limit :limit::bigint) first
-     order by marked.priority desc, first.scheduled_at, first.seq
-     limit :limit::bigint
+         limit :limit::bigint + :ahead::bigint) first
+     order by place
+     limit :limit::bigint + :ahead::bigint
 ), share as materialized (
-    select best.type, best.priority, count(*) as jobs from best group by best.type, best.priority
+    select ranked.type, ranked.priority, count(*) as jobs
+      from ranked
+     where ranked.place <= :limit::bigint
+        or ranked.place < coalesce((select min(slow.place) from ranked slow where not slow.ahead), ranked.place + 1)
+     group by ranked.type, ranked.priority
 ), due as materialized (
     select first.seq
       from share

@@ -8,7 +8,8 @@ with clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), asked as materialized (
-    select * from unnest(:ids::text[], :tokens::text[], :outputs::bytea[], :keeps::bigint[]) asked (id, token, output, keep)
+    select * from unnest(:ids::text[], :tokens::text[], :outputs::bytea[], :keeps::bigint[], :aheads::bigint[])
+           asked (id, token, output, keep, ahead)
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at
       from holdfast.job
@@ -16,13 +17,14 @@ with clock as materialized (
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.type, held.scheduled_at, held.started_at
+    select held.seq, held.type, held.scheduled_at, held.started_at + coalesce(asked.ahead, 0) as started_at
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running' and (:all::boolean or not held.awaited)
 ), completed as (
     update holdfast.job
        set status = 'completed', output = asked.output, error = null, leased_until = null, renewed_at = null,
            mismatches = null, mismatched_at = null,
+           started_at = job.started_at + coalesce(asked.ahead, 0),
            finished_at = clock.now, keep = coalesce(asked.keep, job.keep),
            expires_at = case when :ends::boolean then clock.now + coalesce(asked.keep, job.keep) end
       from asked, clock
@@ -54,11 +56,11 @@ with clock as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), asked as materialized (
     select *
-      from unnest(:ids::text[], :tokens::text[], :keeps::bigint[], :next_ids::text[], :next_types::text[],
+      from unnest(:ids::text[], :tokens::text[], :keeps::bigint[], :aheads::bigint[], :next_ids::text[], :next_types::text[],
                   :next_inputs::bytea[], :next_indexes::int[], :next_priorities::bigint[], :next_delays::bigint[],
                   :next_ats::bigint[], :next_max_attempts::bigint[], :next_timeouts::bigint[], :next_keeps::bigint[],
                   :next_keys::text[], :next_details::text[], :next_on_blocker_failures::text[])
-           asked (id, token, keep, next_id, next_type, next_input, next_index, next_priority, next_delay, next_at,
+           asked (id, token, keep, ahead, next_id, next_type, next_input, next_index, next_priority, next_delay, next_at,
                   next_max_attempts, next_timeout, next_keep, next_key, next_details, next_on_blocker_failure)
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at
@@ -67,7 +69,8 @@ with clock as materialized (
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.awaited, held.chain_id, held.type, held.scheduled_at, held.started_at, asked.*
+    select held.seq, held.awaited, held.chain_id, held.type, held.scheduled_at,
+           held.started_at + coalesce(asked.ahead, 0) as started_at, asked.*
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running'
 ), continued as (
@@ -87,6 +90,7 @@ with clock as materialized (
     update holdfast.job
        set status = 'completed', output = null, error = null, leased_until = null, renewed_at = null,
            mismatches = null, mismatched_at = null,
+           started_at = job.started_at + coalesce(asked.ahead, 0),
            finished_at = clock.now, keep = coalesce(asked.keep, job.keep)
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
@@ -120,8 +124,9 @@ with clock as materialized (
 ), asked as materialized (
     select *, asked.outcome = 'released' as released, asked.outcome = 'mismatched' as mismatched
       from unnest(:ids::text[], :tokens::text[], :statuses::text[], :outcomes::text[], :errors::bytea[],
-                  :delays::bigint[], :ats::bigint[], :begun::boolean[], :keeps::bigint[], :fingerprints::text[], :summaries::text[])
-           with ordinality asked (id, token, status, outcome, error, delay, at, begun, keep, fingerprint, summary, place)
+                  :delays::bigint[], :ats::bigint[], :begun::boolean[], :keeps::bigint[], :aheads::bigint[], :fingerprints::text[],
+                  :summaries::text[])
+           with ordinality asked (id, token, status, outcome, error, delay, at, begun, keep, ahead, fingerprint, summary, place)
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.attempt, job.worker, job.started_at,
            job.scheduled_at
@@ -130,7 +135,8 @@ with clock as materialized (
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.id, held.type, held.attempt, held.worker, held.scheduled_at, held.started_at, asked.outcome,
+    select held.seq, held.id, held.type, held.attempt, held.worker, held.scheduled_at,
+           held.started_at + coalesce(asked.ahead, 0) as started_at, asked.outcome,
            asked.status, asked.released, asked.mismatched, asked.begun, asked.keep, asked.fingerprint, asked.summary, asked.place,
            case when asked.status <> 'pending' then asked.status
                 when asked.outcome = 'failed' then 'retried'
@@ -152,7 +158,7 @@ with clock as materialized (
            error = case when good.released then job.error else good.error end,
            fingerprint = case when good.status = 'failed' then good.fingerprint end,
            counted = case when good.released and not good.begun then null else job.counted end,
-           keep = coalesce(good.keep, job.keep),
+           keep = coalesce(good.keep, job.keep), started_at = good.started_at,
            scheduled_at = coalesce(good.next_at, job.scheduled_at),
            finished_at = case when good.status <> 'pending' then clock.now end,
            expires_at = case when good.status <> 'pending' then clock.now + coalesce(good.keep, job.keep) end,

@@ -9,7 +9,7 @@ with clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), asked as materialized (
-    select * from unnest(:ids::text[], :tokens::text[]) asked (id, token)
+    select * from unnest(:ids::text[], :tokens::text[], :aheads::bigint[]) asked (id, token, ahead)
 ), wait as materialized (
     select *, coalesce(wait.at, clock.now + wait.delay) as wake_at
       from clock,
@@ -17,13 +17,14 @@ with clock as materialized (
                   :wait_attempts::bigint[], :wait_epochs::int[], :wait_delays::bigint[], :wait_ats::bigint[])
            wait (job_id, name, each, kind, number, attempt, epoch, delay, at)
 ), held as materialized (
-    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.attempt, job.worker, job.started_at
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.attempt, job.worker,
+           job.started_at as claimed_at
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.*
+    select held.*, held.claimed_at + coalesce(asked.ahead, 0) as started_at
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running'
 ), awaited as (
@@ -57,6 +58,7 @@ with clock as materialized (
 ), ended as (
     update holdfast.job
        set status = 'pending', attempt = job.attempt - 1, error = null, fingerprint = null, scheduled_at = timed.next_at,
+           started_at = timed.started_at,
            mismatches = null, mismatched_at = null, worker = null, leased_until = null, renewed_at = null
       from timed
      where job.seq = any(array(select timed.seq from timed)) and timed.seq = job.seq

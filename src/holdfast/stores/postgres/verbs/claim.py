@@ -21,7 +21,7 @@ _LANES_PRESENT = SQL["lanes_present"]
 
 def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
     terms = {terms.type: terms for terms in op.types}
-    if not terms or op.limit < 1:
+    if not terms or op.limit + op.ahead < 1:
         return []
     if op.again:
         rows = yield Statement(_CLAIMED_BEFORE, {"types": list(terms), "token": op.token})
@@ -32,7 +32,9 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
         "types": list(terms),
         "leases": [each.lease for each in terms.values()],
         "limits": [each.max_attempts for each in terms.values()],
+        "aheads": [each.ahead for each in terms.values()],
         "limit": op.limit,
+        "ahead": op.ahead,
         "worker": op.worker,
         "token": op.token,
         "alone": True,
@@ -54,7 +56,7 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
         )
         execution.marks.advance(claimed)
         return claimed
-    while len(claimed) < op.limit:
+    while not claimed or len(claimed) < op.limit:
         limit = op.limit - len(claimed)
         rows = yield Statement(_CLAIM, parameters | {"limit": limit})
         if rows[0][-4]:

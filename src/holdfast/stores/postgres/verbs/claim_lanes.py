@@ -70,7 +70,7 @@ def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[st
             for job in jobs:
                 execution.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
         if choice.plain:
-            given = {"limit": choice.plain, "alone": False, "now": execution.now}
+            given = {"limit": choice.plain, "ahead": 0, "alone": False, "now": execution.now}
             rows = yield Statement(_CLAIM, {**parameters, **given})
             jobs += [record(row) for row in rows if row[0] is not None]
         yield from _LANES.save(execution, found, turn)

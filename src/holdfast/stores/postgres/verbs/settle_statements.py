@@ -102,7 +102,13 @@ def _claims(execution: Execution, settlements: Sequence[Settlement]) -> dict[str
         "ids": [each.claim.job_id for each in settlements],
         "tokens": [each.claim.token for each in settlements],
         "keeps": [each.keep for each in settlements] if any(each.keep is not None for each in settlements) else [],
+        "aheads": aheads(settlements),
     }
+
+
+def aheads(settlements: Sequence[Settlement]) -> list[int]:
+    """How long after its claim each attempt began; empty if all began at once."""
+    return [each.ahead for each in settlements] if any(each.ahead for each in settlements) else []
 
 
 def _optional(jobs: Sequence[NewJob], of: Callable[[NewJob], Any]) -> list[Any]:

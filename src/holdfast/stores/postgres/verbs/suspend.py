@@ -8,6 +8,7 @@ from holdfast.core.lifecycle import Settlement
 from holdfast.core.steps import NEVER
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.verbs.settle_statements import aheads
 from holdfast.stores.sql.plan import Statement
 
 _SUSPEND = SQL["suspend"]
@@ -23,6 +24,7 @@ def suspended(execution: Execution, settlements: Sequence[Settlement]) -> Statem
             "never": NEVER,
             "ids": [each.claim.job_id for each in settlements],
             "tokens": [each.claim.token for each in settlements],
+            "aheads": aheads(settlements),
             "wait_jobs": [job_id for job_id, _ in waits],
             "wait_names": [wait.name for _, wait in waits],
             "wait_eaches": [wait.each for _, wait in waits],

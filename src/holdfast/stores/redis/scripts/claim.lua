@@ -3,11 +3,12 @@
 -- include: hints
 -- include: pending_sets
 -- lazy: lane_claims
--- op: { terms, limit, worker, token, had, fresh }, each of the terms { type, lease, max_attempts }. `had` is the number of
--- jobs that the caller received under this token. Without `fresh`, only jobs of an earlier claim are returned.
+-- op: { terms, limit, worker, token, had, fresh, slots }, each of the terms { type, lease, max_attempts, ahead }. `had` is
+-- the number of jobs that the caller received under this token. Without `fresh`, only jobs of an earlier claim are returned.
+-- More than `slots` jobs are claimed only if the terms of all of them have `ahead`, and no jobs with lanes may be claimed.
 -- Claims must work at maxmemory, or the jobs could never be finished. The first write removes from a sorted set, which
 -- every server permits.
-local terms, limit, worker, token, had, fresh = op[1], op[2], op[3], op[4], op[5], op[6]
+local terms, limit, worker, token, had, fresh, slots = op[1], op[2], op[3], op[4], op[5], op[6], op[7]
 local answer = {}
 
 -- The last claim of each worker, after its token, so that a claim whose reply was lost returns the same jobs.
@@ -45,6 +46,8 @@ table.sort(priorities, function(a, b)
   return tonumber(a) > tonumber(b)
 end)
 
+local taken = {}
+
 -- Pending sets are read from the front, a few members at a time.
 local function open_set(term, priority, size)
   return { term = term, key = pending_key(term[1], priority), priority = priority, size = size, taken = 0, at = 0 }
@@ -62,6 +65,7 @@ local function head(set)
   return set.member
 end
 
+-- take_best: the best job of these sets. After a job that may not be claimed ahead, the claim ends with `slots` jobs.
 local function take_best(sets)
   local best
   for _, set in ipairs(sets) do
@@ -69,6 +73,12 @@ local function take_best(sets)
       if not best or set.score < best.score or (set.score == best.score and set.member < best.member) then
         best = set
       end
+    end
+  end
+  if best and not best.term[4] and limit > slots then
+    limit = math.max(slots, #taken)
+    if #taken >= limit then
+      return nil
     end
   end
   if best then
@@ -101,7 +111,7 @@ local function may_have_lanes(types)
   return false
 end
 
-local taken, unpaused, term_of = {}, {}, {}
+local unpaused, term_of = {}, {}
 for _, term in ipairs(terms) do
   if not paused[term[1]] then
     unpaused[#unpaused + 1], term_of[term[1]] = term[1], term
@@ -169,6 +179,7 @@ end
 
 if has_lane_field and may_have_lanes(unpaused) then
   need_lane_claims()
+  limit = math.min(limit, slots)
   lanes_next = redis.call('HGET', prefix .. 'lanes', 'next') == '1'
   local before, passes = nil, 0
   repeat

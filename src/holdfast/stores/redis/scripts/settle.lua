@@ -6,7 +6,7 @@
 -- lazy: continuation
 -- lazy: removed_jobs
 -- lazy: suspension
--- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected,
+-- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, ahead, continuation, starts, expected,
 -- fingerprint, summary, begun, waits },
 -- without trailing nils. The answer: 'more' if dependents are left to release, then one result per settlement.
 redis.call('DEL', KEYS[2])
@@ -139,17 +139,17 @@ local function settle_one(settlement)
     return already_written(id, job, token, status, settlement[4]) and 'ok' or { 'lost', reason }
   end
   local starts, continuation = {}, nil
-  if settlement[10] or settlement[11] then
+  if settlement[11] or settlement[12] then
     need_create()
-    starts = read_all_new(settlement[11])
-    continuation = settlement[10] and read_new(settlement[10])
-    local refused = refused_starts(starts, settlement[12])
+    starts = read_all_new(settlement[12])
+    continuation = settlement[11] and read_new(settlement[11])
+    local refused = refused_starts(starts, settlement[13])
     if refused then
       return refused
     end
     if continuation and continuation.after then
       need_continuation()
-      refused = refused_continuation(continuation, starts, settlement[12])
+      refused = refused_continuation(continuation, starts, settlement[13])
       if refused then
         return refused
       end
@@ -158,9 +158,12 @@ local function settle_one(settlement)
   if #starts > 0 then
     start_all(starts, (preview(starts)))
   end
-  if settlement[16] then
+  if settlement[10] then
+    job.started_at = tonumber(job.started_at) + settlement[10]
+  end
+  if settlement[17] then
     need_suspension()
-    suspend(job, token, settlement[16])
+    suspend(job, token, settlement[17])
     clear_error(job)
     return { 'ok' }
   end
@@ -170,7 +173,7 @@ local function settle_one(settlement)
     complete(job, token, payload(settlement[5]), continuation, unblocked)
   else
     local due = due_at(settlement[8], settlement[7] or 0)
-    local error, failure, summary, begun = payload(settlement[6]), settlement[13], settlement[14], settlement[15]
+    local error, failure, summary, begun = payload(settlement[6]), settlement[14], settlement[15], settlement[16]
     settle(job, token, status, settlement[4], error, due, failure, summary, begun, unblocked)
   end
   return unblocked

@@ -133,12 +133,13 @@ def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
     plain = not (each.delay or each.starts or each.failure or each.begun) and each.at is None and each.keep is None
     plain = plain and each.continuation is None and not each.waits
     if plain:
-        return begun
+        return (*begun, None, None, None, number(each.ahead)) if each.ahead else begun
     return (
         *begun,
         number(each.delay),
         number(each.at),
         number(each.keep),
+        number(each.ahead) if each.ahead else None,
         None if each.continuation is None else new_job(each.continuation, payloads),
         [new_job(job, payloads) for job in each.starts] or None,
         each.expected or None,

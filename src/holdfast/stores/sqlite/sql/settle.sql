@@ -9,10 +9,10 @@ select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attem
 -- settle_completed: complete a job, and its chain unless it continues.
 -- The worker stays: no other row names the worker of a completed job. The token stays: it identifies a repeated settlement.
 -- Positional parameters are faster than names: one settlement may complete hundreds of jobs. 1 output, 2 keep, 3 now,
--- 4 whether the chain ends, 5 seq, 6 token.
+-- 4 whether the chain ends, 5 seq, 6 token, 7 when the attempt began.
 update holdfast_job
    set status = 'completed', output = ?1, error = null, leased_until = null, renewed_at = null, mismatches = null,
-       mismatched_at = null,
+       mismatched_at = null, started_at = ?7,
        keep = coalesce(?2, keep),
        finished_at = ?3, expires_at = case when ?4 then ?3 + coalesce(?2, keep) end
  where seq = ?5 and status = 'running' and token = ?6
@@ -21,7 +21,7 @@ update holdfast_job
 update holdfast_job
    set status = 'pending', error = :error, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
-       keep = coalesce(:keep, keep),
+       started_at = :started_at, keep = coalesce(:keep, keep),
        scheduled_at = :scheduled_at
  where seq = :seq and status = 'running' and token = :token
 
@@ -29,20 +29,20 @@ update holdfast_job
 update holdfast_job
    set status = 'pending', attempt = attempt - 1, counted = case when :begun then counted end, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
-       keep = coalesce(:keep, keep)
+       started_at = :started_at, keep = coalesce(:keep, keep)
  where seq = :seq and status = 'running' and token = :token
 
 -- settle_suspended: return a job to pending until a sleep ends or a message arrives. The attempt does not count.
 -- counted stays: the attempt that continues has the same number, and rates do not count it again.
 update holdfast_job
    set status = 'pending', attempt = attempt - 1, error = null, worker = null, leased_until = null, renewed_at = null,
-       mismatches = null, mismatched_at = null, keep = coalesce(:keep, keep), scheduled_at = :scheduled_at
+       mismatches = null, mismatched_at = null, started_at = :started_at, keep = coalesce(:keep, keep), scheduled_at = :scheduled_at
  where seq = :seq and status = 'running' and token = :token
 
 -- settle_mismatched: return a job to pending because this worker cannot decode its input.
 update holdfast_job
    set status = 'pending', attempt = attempt - 1, error = :error, worker = null, leased_until = null, renewed_at = null,
-       keep = coalesce(:keep, keep), scheduled_at = :scheduled_at,
+       started_at = :started_at, keep = coalesce(:keep, keep), scheduled_at = :scheduled_at,
        mismatches = coalesce(mismatches, 0) + 1, mismatched_at = coalesce(mismatched_at, :now)
  where seq = :seq and status = 'running' and token = :token
 
@@ -50,6 +50,6 @@ update holdfast_job
 update holdfast_job
    set status = :status, attempt = attempt - :given_back, error = :error, fingerprint = :fingerprint, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
-       keep = coalesce(:keep, keep),
+       started_at = :started_at, keep = coalesce(:keep, keep),
        finished_at = :now, expires_at = :now + coalesce(:keep, keep)
  where seq = :seq and status = 'running' and token = :token

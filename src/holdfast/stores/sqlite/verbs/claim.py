@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.core.claim_ahead import claimable
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs
@@ -42,7 +43,10 @@ def claim(execution: Execution, operation: ClaimJobs) -> Plan[list[Record]]:
     )
     if with_lanes:
         return (yield from _claim_with_lanes(execution, operation))
-    due = yield from _due(execution, operation, operation.limit)
+    due = yield from _due(execution, operation, operation.limit + operation.ahead)
+    if operation.ahead:
+        ahead = {terms.type for terms in operation.types if terms.ahead}
+        del due[claimable([type for _, type, _ in due], ahead, operation.limit) :]
     return (yield from _take(execution, operation, [(type, seq) for _, type, seq in due]))
 
 

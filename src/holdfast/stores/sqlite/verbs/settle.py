@@ -93,6 +93,8 @@ def settle(execution: Execution, operation: Settle) -> Plan[list[Settled]]:
         if job is None or job.status != "running" or job.token != token or job_id in settled:
             answers.append(_refused(job, settlement, settled.get(job_id)))
             continue
+        if settlement.ahead and job.started_at is not None:
+            job = job._replace(started_at=job.started_at + settlement.ahead)
         if not may_be_awaited and _changes_no_other_job(execution, job, settlement):
             together.add(execution, job, settlement)
             answer = _WRITTEN
@@ -140,7 +142,7 @@ def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Set
         return Settled(refused=refused)
     if settlement.starts:
         yield from start.start(execution, Start(settlement.starts))
-    written = {"seq": job.seq, "token": job.token, "keep": settlement.keep}
+    written = {"seq": job.seq, "token": job.token, "keep": settlement.keep, "started_at": job.started_at}
     if counted := settled_kind(settlement.status, settlement.outcome):
         _count(execution, job, counted, settlement)
     match settlement.status:
@@ -204,7 +206,8 @@ def _count(execution: Execution, job: _Job, kind: Kind, settlement: Settlement) 
 
 def _completion(execution: Execution, job: _Job, settlement: Settlement) -> Row:
     """The parameters of `settle_completed`, in order."""
-    return settlement.output, settlement.keep, execution.now, settlement.continuation is None, job.seq, job.token
+    ends = settlement.continuation is None
+    return settlement.output, settlement.keep, execution.now, ends, job.seq, job.token, job.started_at
 
 
 def _past(execution: Execution, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:

@@ -1,0 +1,44 @@
+"""How long attempts of each type occupy a slot, as this worker measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.worker.held_claims import lease_clock
+from holdfast.worker.run_options import RunOptions
+
+FAST = 0.01
+"""Seconds. Jobs of a type are claimed ahead while its attempts do not take longer than this."""
+ASSUMED = 0.05
+"""Seconds that an attempt of an unmeasured type is assumed to take. Some short attempts bring the estimate below `FAST`."""
+WEIGHT = 1 / 8
+"""The weight of a measurement that is shorter than the estimate. A longer one replaces the estimate."""
+FORGOTTEN_AFTER = 10.0
+"""Seconds after the last attempt of a type. The type counts as unmeasured then."""
+
+
+class Durations:
+    """An estimate per type: a moving average that follows a longer attempt at once, and shorter ones slowly.
+
+    Types with limits are not measured: a running row holds a permit, so none of their jobs is claimed ahead. The same
+    applies to handlers in child processes.
+    """
+
+    def __init__(self, options: Iterable[RunOptions]) -> None:
+        self._types = {each.type.name for each in options if not each.type.limits and each.type.executor != "process"}
+        self._estimates: dict[str, float] = {}
+        self._times: dict[str, float] = {}
+
+    def add(self, type: str, begun: float, ended: float) -> None:
+        """An attempt occupied its slot between these times of the lease clock."""
+        if type in self._types:
+            seconds, estimate = ended - begun, self._estimates.get(type, ASSUMED)
+            self._estimates[type] = seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT
+            self._times[type] = ended
+
+    def fast(self) -> dict[str, float]:
+        """The types whose jobs may be claimed ahead, with the seconds that an attempt takes."""
+        oldest = lease_clock() - FORGOTTEN_AFTER
+        for type in [type for type, time in self._times.items() if time < oldest]:
+            del self._times[type], self._estimates[type]
+        return {type: seconds for type, seconds in self._estimates.items() if seconds <= FAST}
