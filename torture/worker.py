@@ -26,6 +26,8 @@ async def main(settings: Settings) -> None:
     def show(event: Event) -> None:
         if event.kind == "worker_started":  # from here on the worker handles signals
             (Path(settings.folder) / f"{settings.name}.ready").touch()
+        if event.kind == "started" and worker.busy > settings.concurrency:
+            history.note("too many handlers", running=worker.busy)
         if event.kind in ("lost", "reaped", "store_error", "worker_stopping"):
             history.note("event", kind=event.kind, job=event.job_id, attempt=event.attempt, detail=event.detail)
 

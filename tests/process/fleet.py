@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,24 @@ class WorkerProcess:
         """The next event of this kind, with these fields."""
         deadline = time.monotonic() + TIMEOUT
         while True:
-            try:
-                event = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                raise AssertionError(f"no {kind} {wanted} within {TIMEOUT:g} s; there were {self.events}") from None
-            if event is None:
-                raise AssertionError(f"the worker ended without {kind} {wanted}; there were {self.events}")
+            event = self._next(deadline, f"{kind} {wanted}")
             if event["kind"] == kind and all(event[name] == value for name, value in wanted.items()):
                 return event
+
+    def wait_for_each(self, kind: str, job_ids: Collection[str]) -> None:
+        """Wait until there was an event of this kind for each of these jobs, in any order."""
+        deadline = time.monotonic() + TIMEOUT
+        while missing := set(job_ids) - {event["job_id"] for event in self.events if event["kind"] == kind}:
+            self._next(deadline, f"{kind} of {missing}")
+
+    def _next(self, deadline: float, wanted: str) -> dict[str, Any]:
+        try:
+            event = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise AssertionError(f"no {wanted} within {TIMEOUT:g} s; there were {self.events}") from None
+        if event is None:
+            raise AssertionError(f"the worker ended without {wanted}; there were {self.events}")
+        return event
 
     def kill(self) -> None:
         """Send SIGKILL."""

@@ -1,4 +1,7 @@
-"""A worker process: ``python -m tests.process.worker URL OPTIONS``. Prints every event as a line of JSON."""
+"""A worker process: ``python -m tests.process.worker URL OPTIONS``. Prints every event as a line of JSON.
+
+With the option `always_ahead`, every measured type is claimed ahead, however long its attempts take.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import sys
 from typing import Any
 
 from holdfast import Client, Event, Worker
+from holdfast.worker import ahead, ahead_size, durations, slots
 from tests.process.handlers import jobs
 
 
@@ -17,7 +21,15 @@ def show(event: Event) -> None:
     sys.stdout.flush()
 
 
+def claim_always_ahead() -> None:
+    for module, name in ((durations, "FAST"), (ahead_size, "WINDOW"), (ahead, "OVERDUE"), (slots, "OVERDUE")):
+        setattr(module, name, 1e9)
+    durations.ASSUMED = 0.0
+
+
 async def main(url: str, options: dict[str, Any]) -> None:
+    if options.pop("always_ahead", False):
+        claim_always_ahead()
     async with Client(url, jobs, observers=[show]) as client:
         await Worker(client, **options).run()
 

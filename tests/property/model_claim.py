@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.core.claim_ahead import claimable
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.memory import MemoryStore
@@ -19,7 +20,7 @@ def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str]) -> list[Rec
     """Claim the chosen jobs. AssertionError if the claim must not choose them, or must choose others as well."""
     state: State = model._state  # pyright: ignore[reportPrivateUsage]
     state.clock = model.clock
-    assert len(chosen) <= op.limit
+    _check_ahead(state, op, chosen)
     plain = [job.id for job in _due(state, op) if job.id not in state.lanes.of]
     taken = [job_id for job_id in chosen if job_id in plain]
     assert taken == plain[: len(taken)]
@@ -31,6 +32,17 @@ def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str]) -> list[Rec
     assert not left or min((job.priority for job in claimed), default=0) >= max(job.priority for job in left)
     state.undo.clear()
     return claimed
+
+
+def _check_ahead(state: State, op: ClaimJobs, chosen: Sequence[str]) -> None:
+    """The number of chosen jobs is right. Stores differ in how early jobs with lanes end claims ahead."""
+    ahead = {each.type for each in op.types if each.ahead}
+    types = [job.type for job in _due(state, op)][: op.limit + op.ahead]
+    if not state.lanes.tracks.by_id:
+        assert len(chosen) == claimable(types, ahead, op.limit)
+    elif len(chosen) > op.limit:
+        assert all(state.jobs[each].type in ahead and each not in state.lanes.of for each in chosen)
+        assert len(chosen) <= op.limit + op.ahead
 
 
 def _take(state: State, op: ClaimJobs, job_id: str) -> Record:

@@ -148,8 +148,12 @@ class Agreement(RuleBasedStateMachine):
     def claim(self, types: tuple[str, ...], limit: int, lease: int, worker: str, max_attempts: int) -> None:
         self._claim(tuple(TypeTerms(type, lease, max_attempts) for type in types), limit, worker)
 
-    def _claim(self, terms: tuple[TypeTerms, ...], limit: int, worker: str) -> list[Record]:
-        claimed = self.pair.claim(ClaimJobs(terms, limit, worker, f"token-{len(self.held)}"))
+    @rule(types=drawing.types, fast=drawing.types, limit=st.integers(0, 2), ahead=drawing.limits)
+    def claim_ahead(self, types: tuple[str, ...], fast: tuple[str, ...], limit: int, ahead: int) -> None:
+        self._claim(tuple(TypeTerms(type, 60, 3, type in fast) for type in types), limit, "one", ahead)
+
+    def _claim(self, terms: tuple[TypeTerms, ...], limit: int, worker: str, ahead: int = 0) -> list[Record]:
+        claimed = self.pair.claim(ClaimJobs(terms, limit, worker, f"token-{len(self.held)}", ahead=ahead))
         self.held += claimed
         return claimed
 

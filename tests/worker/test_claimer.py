@@ -7,6 +7,7 @@ import pytest
 from holdfast import Store, StoreUnavailable
 from holdfast.engine.operations import Start, TypeTerms
 from holdfast.testing.builders import new_job
+from holdfast.worker.ahead_size import Room
 from holdfast.worker.claimer import Claimer
 from tests.worker.faulty_store import FaultyStore
 
@@ -22,8 +23,8 @@ async def test_a_claim_is_sent_again_while_enough_of_its_lease_is_left(
     await store.perform(Start((new_job(), new_job())))
     faulty.fail("claim", when="after", times=1)
     with pytest.raises(StoreUnavailable):
-        await claimer.claim(10)
+        await claimer.claim(Room(10))
 
-    jobs, _ = await claimer.claim(10)
+    jobs, _ = await claimer.claim(Room(10))
 
     assert len(jobs) == received

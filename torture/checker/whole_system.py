@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from holdfast.worker.ahead_size import MOST
 from torture.checker.claim_order import check_claim_order
 from torture.checker.counters import check_counters
 from torture.checker.execution import spread, weigh_excuses
@@ -120,14 +121,18 @@ def bounded(evidence: Evidence) -> Tally:
 
 
 def _check_claims(tally: Tally, evidence: Evidence) -> None:
-    """A worker never claims more jobs at once than it can run."""
+    """A worker never runs more handlers than it has slots, and never claims more jobs at once than it may ahead."""
     if not evidence.facts.concurrency:
         return
+    for note in evidence.noted("too many handlers"):
+        reported = f"{note.process} ran {note.facts['running']} handlers, limit {evidence.facts.concurrency}"
+        tally.broken(reported, by_audit=False)
+    limit = max(evidence.facts.concurrency, MOST)
     # A claim without an answer is repeated with its token. With transaction ids, each repetition counts separately.
     taken = Counter((claim.token, claim.tx, claim.worker) for claim in evidence.changes if is_claim(claim))
     for (token, _, worker), number in taken.items():
-        reported = f"{worker} claimed {number} jobs at once with {token}, limit {evidence.facts.concurrency}"
-        if number > evidence.facts.concurrency:
+        reported = f"{worker} claimed {number} jobs at once with {token}, limit {limit}"
+        if number > limit:
             tally.broken(reported, by_audit=True)
     # A claim of fewer jobs found no more due jobs, so it could not exceed the limit.
     tally.opportunities += sum(number >= evidence.facts.concurrency for number in taken.values())

@@ -71,8 +71,13 @@ class LiveWorker:
 
     @property
     def busy(self) -> int:
-        """How many jobs it runs now."""
-        return self.record.busy
+        """How many jobs it runs now; at most its concurrency."""
+        return min(self.record.busy, self.record.concurrency)
+
+    @property
+    def ahead(self) -> int:
+        """How many more jobs it has claimed: they begin within milliseconds, or their results are not written yet."""
+        return self.record.busy - self.busy
 
     @property
     def started_at(self) -> datetime:

@@ -37,9 +37,7 @@ def emit_end(
     """
     record = held_claim.record
     if settlement is None or answer.lost is not None or answer.refused is not None:
-        observers.emit(
-            "lost", record, duration=_duration(held_claim), detail=answer.lost or str(answer.refused)
-        )
+        observers.emit("lost", record, duration=_duration(held_claim), detail=answer.lost or str(answer.refused))
         return
     kind, detail = settlement.outcome, None
     if settlement.continuation is not None:

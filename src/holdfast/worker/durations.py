@@ -10,7 +10,7 @@ from holdfast.worker.run_options import RunOptions
 FAST = 0.01
 """Seconds. Jobs of a type are claimed ahead while its attempts do not take longer than this."""
 ASSUMED = 0.05
-"""Seconds that an attempt of an unmeasured type is assumed to take. Some short attempts bring the estimate below `FAST`."""
+"""Seconds that an attempt of an unmeasured type is assumed to take. Some short attempts lower the estimate."""
 WEIGHT = 1 / 8
 """The weight of a measurement that is shorter than the estimate. A longer one replaces the estimate."""
 FORGOTTEN_AFTER = 10.0

@@ -54,7 +54,7 @@ class Slots:
         self._freed = freed
 
     def room(self) -> Room:
-        """What to claim now. Claims with unwritten settlements count too, so that they do not pile up on a slow store."""
+        """What to claim now. Unwritten settlements count too, so that they do not pile up on a slow store."""
         free = self.concurrency - len(self.tasks)
         fast = {} if self._job_delay or self.ahead.stalled else self._durations.fast()
         size = self._ahead_size(free, fast) if fast else 0

@@ -1,4 +1,4 @@
-"""Logs a warning when the event loop is blocked, with the handler that blocks it, and releases jobs that cannot begin."""
+"""Logs which handler blocks the event loop, and has jobs released that cannot begin meanwhile."""
 
 from __future__ import annotations
 

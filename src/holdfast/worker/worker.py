@@ -114,10 +114,10 @@ class Worker:
         self._stopping = asyncio.Event()
         self._end_grace = asyncio.Event()
         self._background: asyncio.Task[None] | None = None
-        claim_terms = tuple(options.for_claim() for options in self._options.values())
+        terms = tuple(options.for_claim() for options in self._options.values())
         self._claim_loop = ClaimLoop(
             self._store,
-            Claimer(self._store, claim_terms, self.id, shortest=self._shortest_lease),
+            Claimer(self._store, terms, self.id, shortest=self._shortest_lease),
             Reaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
             self._observers, self.id, types=self._types, poll_interval=seconds(poll_interval),
             poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
@@ -130,8 +130,8 @@ class Worker:
             middlewares=middlewares, lifespans=self._lifespans, steps=self._steps,
         )  # fmt: skip
         self._slots = Slots(
-            runner, self._held_claims, Durations(self._options.values()), concurrency=concurrency, job_delay=seconds(job_delay), stopping=self._stopping,
-            freed=self._claim_loop.slot_freed,
+            runner, self._held_claims, Durations(self._options.values()), concurrency=concurrency,
+            job_delay=seconds(job_delay), stopping=self._stopping, freed=self._claim_loop.slot_freed,
         )  # fmt: skip
 
     async def run(self, *, signals: bool = True) -> None:
@@ -218,16 +218,13 @@ class Worker:
             self._store, self._held_claims, self._observers, self.id, shortest=self._shortest_lease,
             interval=min(options.renew_interval for options in self._options.values()),
         )  # fmt: skip
-        watchdog = Watchdog(
-            loop, self._held_claims, threshold=min(self._shortest_lease / 4, 5.0), blocked=self._slots.release_blocked
-        )
+        blocked, threshold = self._slots.release_blocked, min(self._shortest_lease / 4, 5.0)
+        watchdog = Watchdog(loop, self._held_claims, threshold=threshold, blocked=blocked)
         lease_guard = LeaseGuard(self._store, self._held_claims, shortest=self._shortest_lease)
         pruner = Pruner(self._store, self._observers, self.id)
         with ExitStack() as subscriptions:
-            subscriptions.callback(self._store.wakeups.subscribe(self._claim_loop.receive))
-            subscriptions.callback(self._store.wakeups.subscribe(renewer.receive))
-            subscriptions.callback(self._store.wakeups.subscribe(self._reporter.receive))
-            subscriptions.callback(self._store.wakeups.subscribe(self._ticker.receive))
+            for part in (self._claim_loop, renewer, self._reporter, self._ticker):
+                subscriptions.callback(self._store.wakeups.subscribe(part.receive))
             start_threads(renewer, watchdog)
             parts = [
                 asyncio.create_task(self._settler.run(), name="holdfast-settler"),
@@ -237,17 +234,17 @@ class Worker:
             reporting = asyncio.create_task(self._reporter.run(), name="holdfast-reporter")
             if self._ticks:
                 parts.append(asyncio.create_task(self._ticker.run(), name="holdfast-ticker"))
-            for part in parts:
-                part.add_done_callback(self._stop_after_error)
+            for task in parts:
+                task.add_done_callback(self._stop_after_error)
             await declare_limits(self._store, self._options.values(), self._observers, self.id)
             self._claiming = True
             self._observers.emit("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
             try:
                 await self._claim_loop.run(self._slots)
                 await self._drain()
-                for part in parts:
-                    if part.done() and not part.cancelled():
-                        part.result()
+                for task in parts:
+                    if task.done() and not task.cancelled():
+                        task.result()
                 if self._claim_loop.error is not None:
                     raise self._claim_loop.error
             finally:
@@ -281,8 +278,7 @@ class Worker:
 
     async def _drain(self) -> None:
         self._slots.release_ahead()
-        tasks = self._slots.tasks
-        if tasks:
+        if tasks := self._slots.tasks:
             self._reporter.stopping()
         self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
         await shutdown.end_attempts(tasks, self._held_claims, self._settler, grace=self._grace, cut=self._end_grace)
