@@ -216,8 +216,8 @@ async def test_jobs_behind_a_blocked_event_loop_are_released(
     async def block(ids: list[str]) -> None:
         end = lease_clock() + TIMEOUT
         while ids and lease_clock() < end:  # blocks the event loop until the other jobs are released
-            found.clear()
-            found.extend(harness.store.perform_sync(GetJobs(tuple(ids))))
+            jobs = harness.store.perform_sync(GetJobs(tuple(ids)))
+            found[:] = jobs
             if all(job is not None and job.attempt == 0 for job in found):
                 return
 

@@ -48,6 +48,7 @@ def worker_document(worker: LiveWorker) -> Document:
         "types": list(worker.types),
         "concurrency": worker.concurrency,
         "busy": worker.busy,
+        "ahead": worker.ahead,
         "draining": worker.draining,
         "started_at": iso(worker.started_at),
         "seen_at": iso(worker.seen_at),
