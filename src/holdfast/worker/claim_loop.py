@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 
 from holdfast.core.clock import SECOND
 from holdfast.core.retry import Retry
@@ -17,6 +18,7 @@ from holdfast.worker.ahead_size import Room
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.slots import Slots
+from holdfast.worker.turns import Turns
 
 MINIMUM_SLEEP = 0.05
 CLAIM_BATCH = 100
@@ -42,6 +44,7 @@ class ClaimLoop:
         poll_without_wakeups: float,
         recovery: Retry,
         stopping: asyncio.Event,
+        turns: Turns,
     ) -> None:
         self._store = store
         self._claimer = claimer
@@ -53,7 +56,12 @@ class ClaimLoop:
         self._poll_without_wakeups = poll_without_wakeups
         self._recovery = recovery
         self._stopping = stopping
+        self._turns = turns
         self._wake_flag = WakeFlag()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._looking = False
+        """The sleep was ended to look whether a job is due, and to claim only then: it is the turn of other workers."""
         self.error: StoreReplaced | None = None
         """The error that stopped the loop."""
         self._more = True
@@ -63,12 +71,29 @@ class ClaimLoop:
 
     def wake(self) -> None:
         """End the sleep: the loop claims again, or stops if it should."""
+        self._looking = False
         self._wake_flag.set()
 
     def receive(self, hints: Hints) -> None:
-        """Wake the loop if the hints concern one of the worker's types."""
-        if hints.anything or not hints.due.isdisjoint(self._types):
-            self._wake_flag.set()
+        """Wake the loop if the hints concern one of the worker's types, at once or when it is the worker's turn."""
+        if hints.anything:
+            self.wake()
+        elif due := hints.due.intersection(self._types):
+            delay = self._turns.delay(due)
+            if not delay or self._loop is None:
+                self.wake()
+            elif self._timer is None:
+                with suppress(RuntimeError):  # the event loop is closed
+                    self._loop.call_soon_threadsafe(self._look_after, delay)
+
+    def _look_after(self, delay: float) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(delay, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._looking = True
+        self._wake_flag.set()
 
     def slot_freed(self) -> None:
         """Wake the loop only if a claim may find more jobs. Jobs that a settlement makes due send their own wake-up."""
@@ -80,7 +105,7 @@ class ClaimLoop:
 
         If the store's file was replaced, another try cannot succeed: the loop stops and sets `error`.
         """
-        failures = 0
+        failures, self._loop = 0, asyncio.get_running_loop()
         while not self._stopping.is_set():
             try:
                 await self._iterate(slots)
@@ -140,8 +165,19 @@ class ClaimLoop:
         # Let handlers that have just started run first, and their settlements be sent: callers may wait for them.
         for _ in range(2):
             await asyncio.sleep(0)
-        due = await self._store.perform(NextDue(self._types))
-        if due is not None:
-            # A due job could not be claimed: its row is locked, or its lease is not reaped yet. Do not retry at once.
-            poll = min(poll, max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
-        return await self._wake_flag.wait(poll)
+        while True:
+            looked, self._looking = self._looking, False
+            due = await self._store.perform(NextDue(self._types))
+            if looked and due is not None and due <= 0:
+                return True
+            wait, late = poll, 0.0
+            if due is not None:
+                # A due job could not be claimed: its row is locked, or its lease is not reaped yet. Do not retry at
+                # once. A job that will be due wakes all workers: they look for it in turns.
+                late = self._turns.delay(self._types) if due > 0 else 0.0
+                wait = min(wait, late + max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
+            rung = await self._wake_flag.wait(wait)
+            if not rung and late and wait < poll:
+                self._looking = True
+            if not self._looking or self._stopping.is_set():
+                return rung

@@ -16,12 +16,16 @@ from holdfast.core.defaults import WORKER_REFRESH
 from holdfast.core.retry import Retry
 from holdfast.core.worker_record import WorkerRecord
 from holdfast.engine.observers import Observers, log
-from holdfast.engine.operations import RemoveWorker, ReportWorker
+from holdfast.engine.operations import GetWorkers, RemoveWorker, ReportWorker
 from holdfast.engine.store import Store
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 from holdfast.registry.jobs import Jobs
+from holdfast.worker.turns import Turns
+
+SECOND_REPORT = 5.0
+"""Seconds after the first report: workers that start at the same time know each other then."""
 
 
 def described(worker_id: str, jobs: Jobs, types: tuple[str, ...], concurrency: int) -> WorkerRecord:
@@ -43,13 +47,21 @@ class Reporter:
     """
 
     def __init__(
-        self, store: Store, worker: WorkerRecord, observers: Observers, recovery: Retry, *, drain: Callable[[], None]
+        self,
+        store: Store,
+        worker: WorkerRecord,
+        observers: Observers,
+        recovery: Retry,
+        *,
+        drain: Callable[[], None],
+        turns: Turns,
     ) -> None:
         self._store = store
         self._worker = worker
         self._observers = observers
         self._recovery = recovery
         self._drain = drain
+        self._turns = turns
         self._drained = False
         self._ended = False
         self.reported = asyncio.Event()
@@ -74,12 +86,12 @@ class Reporter:
 
     async def run(self) -> None:
         """Report until `end` is called. Then delete the row, after the report that may be in progress."""
-        failures = 0
+        failures, first = 0, True
         while not self._ended:
-            delay = WORKER_REFRESH
+            delay = SECOND_REPORT if first else WORKER_REFRESH
             try:
                 await self._report()
-                failures = 0
+                failures, first = 0, False
             except Exception as error:
                 failures += 1
                 delay = min(delay, self._recovery.delay(failures))
@@ -93,6 +105,8 @@ class Reporter:
         report = await self._store.perform(ReportWorker(self._worker))
         self._worker = replace(self._worker, started_at=report.started_at)
         self.reported.set()
+        live = await self._store.perform(GetWorkers())
+        self._turns.learn(live)
         if report.draining and not self._drained:
             self._drained = True
             log.info("worker %s stops: an operator drains it", self._worker.id)

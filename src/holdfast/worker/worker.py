@@ -41,6 +41,7 @@ from holdfast.worker.slots import Slots
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
 from holdfast.worker.ticker import Ticker
+from holdfast.worker.turns import Turns
 from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
 
 
@@ -95,13 +96,13 @@ class Worker:
         self._processes = Processes(self._threads, memory_limit=memory_limit)
         for job_type in (each for each in types_run.values() if each.executor == "process"):
             self._processes.check(job_type)
-        self._held_claims = HeldClaims()
+        self._held_claims, turns = HeldClaims(), Turns(self.id)
         self._lifespans = Lifespans(client.jobs)
         self.on_drain = self.stop
         """Called when an operator drains this worker. A process with its own grace period replaces it."""
         self._reporter = Reporter(
             self._store, described(self.id, client.jobs, self._types, concurrency), self._observers, recovery,
-            drain=self._drain_requested,
+            drain=self._drain_requested, turns=turns,
         )  # fmt: skip
         self._ticks = ticks
         self._ticker = Ticker(
@@ -121,6 +122,7 @@ class Worker:
             Reaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
             self._observers, self.id, types=self._types, poll_interval=seconds(poll_interval),
             poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
+            turns=turns,
         )  # fmt: skip
         self._settler = Settler(self._store, self._observers, recovery, self.id, written=self._claim_loop.slot_freed)
         self._steps = StepStore(self._store, recovery)

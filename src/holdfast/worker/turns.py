@@ -1,0 +1,65 @@
+"""Which of many idle workers claims a new job: without turns, one start would cause a claim of every worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from typing import Final
+from zlib import crc32
+
+from holdfast.core.worker_record import WorkerRecord
+
+SMALL_FLEET: Final = 4
+"""Up to this number of workers of a type, all claim at once."""
+SOON: Final = 0.005
+SOON_WORKERS: Final = 4
+"""So many workers look after `SOON` seconds, in case the first one is busy or dead."""
+LATER: Final = 0.02
+LATER_WORKERS: Final = 16
+LATEST: Final = 0.25
+"""The remaining workers look between `LATER` and this many seconds after the start."""
+
+
+class Turns:
+    """The order in which the live workers of a type look for a new job. It changes every second.
+
+    All workers calculate the same order from the list of live workers, so that no message is needed. If their lists
+    or their clocks differ, a start causes a few claims more, or the job waits for the second worker.
+    """
+
+    def __init__(self, worker_id: str) -> None:
+        self._id = worker_id
+        self._workers: dict[str, list[str]] = {}
+
+    def learn(self, live: Iterable[WorkerRecord]) -> None:
+        """Remember the live workers of each type of this worker."""
+        workers: dict[str, list[str]] = {}
+        for worker in live:
+            for type in () if worker.draining else worker.types:
+                workers.setdefault(type, []).append(worker.id)
+        self._workers = {type: ids for type, ids in workers.items() if len(ids) > SMALL_FLEET and self._id in ids}
+
+    def delay(self, types: Collection[str]) -> float:
+        """Seconds until this worker should look for due jobs of these types. 0: claim now."""
+        if not self._workers:
+            return 0.0
+        second = int(time.time())
+        return min((self._delay(type, second) for type in types), default=0.0)
+
+    def _delay(self, type: str, second: int) -> float:
+        ids = self._workers.get(type)
+        if ids is None:
+            return 0.0
+        own = _place(self._id, type, second)
+        rank = sum(_place(each, type, second) < own for each in ids)
+        if rank == 0:
+            return 0.0
+        if rank <= SOON_WORKERS:
+            return SOON
+        if rank <= SOON_WORKERS + LATER_WORKERS:
+            return LATER
+        return LATER + (LATEST - LATER) * rank / len(ids)
+
+
+def _place(worker_id: str, type: str, second: int) -> tuple[int, str]:
+    return crc32(f"{worker_id}:{type}:{second}".encode()), worker_id

@@ -1,0 +1,74 @@
+"""In which order many idle workers look for a new job."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from holdfast.core.worker_record import WorkerRecord
+from holdfast.worker.turns import SMALL_FLEET, SOON, SOON_WORKERS, Turns
+
+FLEET = 64
+
+
+@pytest.fixture
+def second(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1_000_000.5]
+    monkeypatch.setattr("holdfast.worker.turns.time.time", lambda: now[0])
+    return now
+
+
+def test_one_worker_claims_at_once_and_few_soon(second: list[float]) -> None:
+    delays = [each.delay({"resize"}) for each in _fleet(FLEET)]
+
+    assert delays.count(0.0) == 1
+    assert delays.count(SOON) == SOON_WORKERS
+    assert max(delays) < 1.0
+
+
+def test_every_worker_has_the_first_turn_at_some_time(second: list[float]) -> None:
+    fleet = _fleet(8)
+    first: Counter[int] = Counter()
+    for _ in range(400):
+        first.update(number for number, each in enumerate(fleet) if each.delay({"resize"}) == 0.0)
+        second[0] += 1
+
+    assert len(first) == 8
+    assert max(first.values()) < 100
+
+
+def test_a_small_fleet_claims_at_once(second: list[float]) -> None:
+    assert [each.delay({"resize"}) for each in _fleet(SMALL_FLEET)] == [0.0] * SMALL_FLEET
+
+
+def test_a_worker_that_knows_no_others_claims_at_once(second: list[float]) -> None:
+    assert Turns("alone").delay({"resize"}) == 0.0
+
+
+def test_workers_of_other_types_and_workers_that_drain_have_no_turn(second: list[float]) -> None:
+    others = [_record(f"other-{number}", "render") for number in range(FLEET)]
+    draining = [_record(f"draining-{number}", "resize", draining=True) for number in range(FLEET)]
+    worker = Turns("w")
+    worker.learn([_record("w", "resize"), *others, *draining])
+
+    assert worker.delay({"resize"}) == 0.0
+
+
+def test_the_earliest_turn_of_several_types_counts(second: list[float]) -> None:
+    worker = Turns("w")
+    worker.learn([_record("w", "a", "b"), *(_record(f"other-{number}", "a") for number in range(FLEET))])
+
+    assert worker.delay({"a", "b"}) == 0.0
+
+
+def _fleet(size: int) -> list[Turns]:
+    records = [_record(f"worker-{number}", "resize") for number in range(size)]
+    fleet = [Turns(each.id) for each in records]
+    for each in fleet:
+        each.learn(records)
+    return fleet
+
+
+def _record(id: str, *types: str, draining: bool = False) -> WorkerRecord:
+    return WorkerRecord(id, "host", 1, types, 10, draining=draining)
