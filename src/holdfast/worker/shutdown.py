@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import suppress
 
 from holdfast.worker.held_claims import HeldClaims
@@ -15,7 +16,12 @@ SHUTDOWN_TIMEOUT = 5.0
 
 
 async def end_attempts(
-    attempts: set[asyncio.Task[None]], held_claims: HeldClaims, settler: Settler, *, grace: float, cut: asyncio.Event
+    attempts: Collection[asyncio.Task[None]],
+    held_claims: HeldClaims,
+    settler: Settler,
+    *,
+    grace: float,
+    cut: asyncio.Event,
 ) -> None:
     """Wait for the attempts until the grace period is over, or `cut` is set. Then abort those that are left.
 
