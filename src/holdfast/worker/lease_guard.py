@@ -81,4 +81,4 @@ class LeaseGuard:
 def _in_danger(held_claim: HeldClaim) -> bool:
     """Whether a running attempt was not renewed for so long that its lease is about to expire, or has expired."""
     running = not held_claim.ended and not held_claim.signal.aborted
-    return running and held_claim.expired
+    return running and lease_clock() >= held_claim.renewed + held_claim.options.abort_after

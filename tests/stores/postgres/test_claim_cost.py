@@ -39,7 +39,9 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark
         "types": ["resize"],
         "leases": [60_000_000],
         "limits": [25],
+        "aheads": [False],
         "limit": 10,
+        "ahead": 0,
         "worker": "worker",
         "token": "token",
     }

@@ -85,6 +85,7 @@ def test_a_settlement_finds_its_jobs_by_their_ids(busy: PostgresStore, connectio
         "tokens": [job.token for job in jobs],
         "outputs": [b"null"] * len(jobs),
         "keeps": [],
+        "aheads": [],
         "all": False,
         "ends": True,
     }
@@ -131,7 +132,9 @@ def claim(types: tuple[str, ...], *, limit: int) -> dict[str, Any]:
         "types": list(types),
         "leases": [HOUR] * len(types),
         "limits": [25] * len(types),
+        "aheads": [False] * len(types),
         "limit": limit,
+        "ahead": 0,
         "worker": "worker",
         "token": "token",
         "alone": True,

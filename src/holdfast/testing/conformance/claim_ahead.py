@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND
+from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
 from holdfast.core.steps import Wait
@@ -165,4 +166,6 @@ async def _claim(
 ) -> list[Record]:
     """Claim jobs of a fast type, which may be claimed ahead, and of another one."""
     terms = (TypeTerms(SLOW, 30 * SECOND, 25), TypeTerms(FAST, 30 * SECOND, 25, ahead=True))
-    return await harness.perform(ClaimJobs(terms, limit, "worker-1", token or f"token-{limit}-{ahead}", again, ahead))
+    return await harness.perform(
+        ClaimJobs(terms, limit, "worker-1", new_token() if token is None else token, again, ahead)
+    )
