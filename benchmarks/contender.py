@@ -105,3 +105,8 @@ class Contender:
     def work(self, slots: int | None) -> Any:
         """Run jobs until killed: so many at a time, or with the best settings."""
         raise NotImplementedError
+
+
+def fan_of(kind: str) -> int:
+    """How many jobs each waiting job of a kind such as `fan-in-100` waits for."""
+    return int(kind.removeprefix("fan-in-"))

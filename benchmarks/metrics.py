@@ -41,6 +41,7 @@ METRICS = {
     "bare commit beside steps p50": Metric("ms", higher=False),
     "chains of three, jobs": Metric("/s"),
     "fan-in of 100, jobs": Metric("/s"),
+    "fan-in of 10,000, jobs": Metric("/s"),
     "drain, 2 processes": Metric("/s"),
     "drain, 4 processes": Metric("/s"),
     "drain beside a million finished": Metric("/s"),

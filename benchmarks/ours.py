@@ -9,13 +9,12 @@ from statistics import median
 from typing import Any
 
 from benchmarks.bare_commits import bare_commits
-from benchmarks.contender import About, Contender, Place
+from benchmarks.contender import About, Contender, Place, fan_of
 from benchmarks.ticks import lap, tick, ticked
 from holdfast import Attempt, Bound, Client, Jobs, SyncClient, Worker
 
 BEST = {"postgres": 1000, "redis": 500, "sqlite": 500, "memory": 500}
 """Concurrency of the rows called best."""
-FAN = 100
 WARM_UP = 20
 """Steps before the measurement: the first ones prepare statements."""
 LOOK_EVERY = 0.003
@@ -143,17 +142,17 @@ class Ours(Contender):
                 return 3 * len(numbers)
             case "step":
                 await self.client.start_many([step.bind(number) for number in numbers])
-            case "fan-in":
-                return await self._fan(numbers)
+            case _ if kind.startswith("fan-in"):
+                return await self._fan(numbers, fan_of(kind))
             case _:
                 await self.start_many(numbers)
         return len(numbers)
 
-    async def _fan(self, numbers: Sequence[int]) -> int:
-        for begin in range(0, len(numbers), FAN):
-            chains = await self.client.start_many([add.bind(number) for number in numbers[begin : begin + FAN]])
+    async def _fan(self, numbers: Sequence[int], fan: int) -> int:
+        for begin in range(0, len(numbers), fan):
+            chains = await self.client.start_many([add.bind(number) for number in numbers[begin : begin + fan]])
             await self.client.start(gather.bind(), after=chains)
-        return len(numbers) + -(-len(numbers) // FAN)
+        return len(numbers) + -(-len(numbers) // fan)
 
     async def touch(self, sent: int) -> None:
         await self.client.start(touch.bind(sent))

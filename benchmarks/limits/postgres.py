@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from benchmarks.contender import About, Contender, Place
+from benchmarks.contender import About, Contender, Place, Unsupported, fan_of
 from benchmarks.ticks import lap, tick
 
 BATCH = 100
-TYPES = ("touch", "call", "add", "write")
+TYPES = ("touch", "call", "add", "write", "first", "second", "third", "part", "gather")
+LOADED = {"plain": "add", "transactional": "write", "chain": "first"}
+NEXT = {"first": "second", "second": "third"}
 SCHEMA = """
 create table job (
     seq bigint generated always as identity primary key, id text not null unique, type text not null,
     status text not null default 'pending', priority int not null default 0,
     scheduled_at timestamptz not null default now(), token text, leased_until timestamptz,
-    attempt int not null default 0, finished_at timestamptz, input bytea not null, output bytea
+    attempt int not null default 0, finished_at timestamptz, input bytea not null, output bytea, dependent text,
+    blockers int not null default 0
 ) with (fillfactor = 85);
 create index job_due on job (type, priority desc, scheduled_at, seq) where status = 'pending';
+create index job_dependent on job (dependent) where dependent is not null;
 create table benchmark_write (number bigint);
 """
 INSERT = "insert into job (id, type, input) values ($1, $2, $3)"
 INSERT_AND_NOTIFY = f"with inserted as ({INSERT}) select pg_notify('due', '')"
 INSERT_MANY = "insert into job (id, type, input) select * from unnest($1::text[], $2::text[], $3::bytea[])"
+INSERT_PARTS = """
+insert into job (id, type, input, dependent)
+select part.*, $3::text from unnest($1::text[], $2::text[], $4::bytea[]) part
+"""
+INSERT_BLOCKED = "insert into job (id, type, input, status, blockers) values ($1, 'gather', $2, 'blocked', $3)"
+UNBLOCK = """
+update job
+   set blockers = job.blockers - done.number,
+       status = case when job.blockers = done.number then 'pending' else job.status end
+  from unnest($1::text[], $2::int[]) as done (id, number)
+ where job.id = done.id and job.status = 'blocked'
+"""
+OUTPUTS = "select output from job where dependent = $1 order by seq"
 CLAIM = """
 update job set status = 'running', token = $1, attempt = attempt + 1, leased_until = now() + interval '60 s'
  where id = any(array(
     select id from job where type = $2 and status = 'pending' and scheduled_at <= now()
      order by priority desc, scheduled_at, seq limit $3 for update skip locked))
-returning seq, id, input
+returning seq, id, input, dependent
 """
 COMPLETE = """
 update job set status = 'completed', output = done.output, finished_at = now(), token = null, leased_until = null
@@ -76,13 +94,26 @@ class PostgresLimit(Contender):
         ids = [str(uuid4()) for _ in numbers]
         await self._connection.execute(INSERT_MANY, ids, ["add"] * len(ids), [_payload(number) for number in numbers])
 
-    async def load(self, kind: str, numbers: Sequence[int]) -> None:
-        if kind == "transactional":
-            ids = [str(uuid4()) for _ in numbers]
-            payloads = [_payload(number) for number in numbers]
-            await self._connection.execute(INSERT_MANY, ids, ["write"] * len(ids), payloads)
-        else:
-            await super().load(kind, numbers)
+    async def load(self, kind: str, numbers: Sequence[int]) -> int:
+        if kind.startswith("fan-in"):
+            return await self._fan(numbers, fan_of(kind))
+        if kind not in LOADED:
+            raise Unsupported(f"no {kind} jobs")
+        type = LOADED[kind]
+        ids = [str(uuid4()) for _ in numbers]
+        await self._connection.execute(INSERT_MANY, ids, [type] * len(ids), [_payload(number) for number in numbers])
+        return len(numbers) * (3 if kind == "chain" else 1)
+
+    async def _fan(self, numbers: Sequence[int], fan: int) -> int:
+        """Jobs that one job waits for, written in one transaction with it."""
+        for begin in range(0, len(numbers), fan):
+            part, gather = numbers[begin : begin + fan], str(uuid4())
+            ids, payloads = [str(uuid4()) for _ in part], [_payload(number) for number in part]
+            async with self._connection.transaction():
+                await self._connection.execute(INSERT_BLOCKED, gather, _payload(0), len(part))
+                types = ["part"] * len(ids)
+                await self._connection.execute(INSERT_PARTS, ids, types, gather, payloads)
+        return len(numbers) + -(-len(numbers) // fan)
 
     async def touch(self, sent: int) -> None:
         await self._connection.execute(INSERT_AND_NOTIFY, str(uuid4()), "touch", _payload(sent))
@@ -105,7 +136,11 @@ class PostgresLimit(Contender):
             waiting.set_result(int(value))
 
     async def left(self) -> int:
-        return int(await self._connection.fetchval("select count(*) from job where status in ('pending', 'running')"))
+        return int(
+            await self._connection.fetchval(
+                "select count(*) from job where status in ('pending', 'running', 'blocked')"
+            )
+        )
 
     async def work(self, slots: int | None) -> None:
         await self.open()
@@ -129,11 +164,30 @@ class PostgresLimit(Contender):
                 await self._write(row, token)
             return True
         outputs = [_handle(type, row["input"]) for row in rows]
+        if type == "gather":
+            outputs = [await self._sum(row["id"]) for row in rows]
+        if type in NEXT or type == "part":
+            await self._complete_with_effects(type, rows, outputs, token)
+            return True
         await self._connection.execute(COMPLETE, [row["seq"] for row in rows], outputs, token)
         if type == "call":
             for row, output in zip(rows, outputs, strict=True):
                 await self._connection.execute("select pg_notify('done', $1)", f"{row['id']} {output.decode()}")
         return True
+
+    async def _sum(self, id: str) -> bytes:
+        return str(sum(int(row["output"]) for row in await self._connection.fetch(OUTPUTS, id))).encode()
+
+    async def _complete_with_effects(self, type: str, rows: list[Any], outputs: list[bytes], token: str) -> None:
+        """Completions in one transaction with the next jobs, or with the end of waiting."""
+        async with self._connection.transaction():
+            await self._connection.execute(COMPLETE, [row["seq"] for row in rows], outputs, token)
+            if type == "part":
+                waiting = Counter(row["dependent"] for row in rows)
+                await self._connection.execute(UNBLOCK, list(waiting), list(waiting.values()))
+            else:
+                ids, inputs = [str(uuid4()) for _ in rows], [_payload(int(output)) for output in outputs]
+                await self._connection.execute(INSERT_MANY, ids, [NEXT[type]] * len(ids), inputs)
 
     async def _write(self, row: Any, token: str) -> None:
         """A write of the application's and the completion in one transaction, one job at a time."""

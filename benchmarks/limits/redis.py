@@ -9,11 +9,13 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from benchmarks.contender import About, Contender, Place
+from benchmarks.contender import About, Contender, Place, Unsupported, fan_of
 from benchmarks.ticks import lap, tick
 
 BATCH = 100
-TYPES = ("touch", "call", "add")
+TYPES = ("touch", "call", "add", "first", "second", "third", "part", "gather")
+LOADED = {"plain": "add", "chain": "first"}
+NEXT = {"first": "second", "second": "third"}
 START = """
 for at = 1, #ARGV, 2 do
     redis.call('hset', 'job:' .. ARGV[at], 's', 'pending', 'i', ARGV[at + 1])
@@ -44,6 +46,49 @@ end
 """
 
 
+COMPLETE_AND_CONTINUE = """
+for at = 2, #ARGV, 4 do
+    local job = 'job:' .. ARGV[at]
+    if redis.call('hget', job, 't') == ARGV[1] then
+        redis.call('hset', job, 's', 'completed', 'o', ARGV[at + 1])
+        redis.call('zrem', 'running', ARGV[at])
+        redis.call('hset', 'job:' .. ARGV[at + 2], 's', 'pending', 'i', ARGV[at + 3])
+        redis.call('rpush', KEYS[1], ARGV[at + 2])
+    end
+end
+"""
+START_FAN = """
+redis.call('hset', 'job:' .. ARGV[1], 's', 'blocked', 'i', ARGV[2], 'b', (#ARGV - 2) / 2)
+for at = 3, #ARGV, 2 do
+    redis.call('hset', 'job:' .. ARGV[at], 's', 'pending', 'i', ARGV[at + 1], 'd', ARGV[1])
+    redis.call('rpush', 'parts:' .. ARGV[1], ARGV[at])
+    redis.call('rpush', 'part', ARGV[at])
+end
+redis.call('publish', 'due', '')
+"""
+COMPLETE_PARTS = """
+for at = 2, #ARGV, 2 do
+    local job = 'job:' .. ARGV[at]
+    local row = redis.call('hmget', job, 't', 'd')
+    if row[1] == ARGV[1] then
+        redis.call('hset', job, 's', 'completed', 'o', ARGV[at + 1])
+        redis.call('zrem', 'running', ARGV[at])
+        if redis.call('hincrby', 'job:' .. row[2], 'b', -1) == 0 then
+            redis.call('hset', 'job:' .. row[2], 's', 'pending')
+            redis.call('rpush', 'gather', row[2])
+        end
+    end
+end
+"""
+OUTPUTS = """
+local outputs = {}
+for _, id in ipairs(redis.call('lrange', 'parts:' .. ARGV[1], 0, -1)) do
+    outputs[#outputs + 1] = redis.call('hget', 'job:' .. id, 'o')
+end
+return outputs
+"""
+
+
 class RedisLimit(Contender):
     name = "limit: Lua"
     about = {  # noqa: RUF012
@@ -64,6 +109,10 @@ class RedisLimit(Contender):
         self._start = self._redis.register_script(START)
         self._claim = self._redis.register_script(CLAIM)
         self._complete = self._redis.register_script(COMPLETE)
+        self._complete_and_continue = self._redis.register_script(COMPLETE_AND_CONTINUE)
+        self._start_fan = self._redis.register_script(START_FAN)
+        self._complete_parts = self._redis.register_script(COMPLETE_PARTS)
+        self._outputs = self._redis.register_script(OUTPUTS)
         self._answers: Any = None
 
     async def close(self) -> None:
@@ -75,11 +124,23 @@ class RedisLimit(Contender):
         await self._start(keys=["add"], args=[uuid4().hex, _payload(number)])
 
     async def start_many(self, numbers: Sequence[int]) -> None:
+        await self._start_type("add", numbers)
+
+    async def _start_type(self, type: str, numbers: Sequence[int]) -> None:
         for first in range(0, len(numbers), 1000):
-            given: list[Any] = []
-            for number in numbers[first : first + 1000]:
-                given += (uuid4().hex, _payload(number))
-            await self._start(keys=["add"], args=given)
+            await self._start(keys=[type], args=_pairs(numbers[first : first + 1000]))
+
+    async def load(self, kind: str, numbers: Sequence[int]) -> int:
+        if kind.startswith("fan-in"):
+            fan = fan_of(kind)
+            for begin in range(0, len(numbers), fan):
+                pairs = _pairs(numbers[begin : begin + fan])
+                await self._start_fan(args=[uuid4().hex, _payload(0), *pairs])
+            return len(numbers) + -(-len(numbers) // fan)
+        if kind not in LOADED:
+            raise Unsupported(f"no {kind} jobs")
+        await self._start_type(LOADED[kind], numbers)
+        return len(numbers) * (3 if kind == "chain" else 1)
 
     async def touch(self, sent: int) -> None:
         await self._start(keys=["touch"], args=[uuid4().hex, _payload(sent)])
@@ -98,7 +159,8 @@ class RedisLimit(Contender):
                 return int(value)
 
     async def left(self) -> int:
-        return int(await self._redis.llen("add") + await self._redis.zcard("running"))
+        waiting = [await self._redis.llen(type) for type in TYPES]
+        return int(sum(waiting) + await self._redis.zcard("running"))
 
     async def work(self, slots: int | None) -> None:
         await self.open()
@@ -115,13 +177,23 @@ class RedisLimit(Contender):
         found = await self._claim(keys=[type], args=[token, size, asyncio.get_running_loop().time()])
         settled: list[Any] = [token]
         for id, payload in zip(found[::2], found[1::2], strict=True):
-            settled += (id, _handle(type, payload))
-        if found:
-            await self._complete(args=settled)
+            output = _handle(type, payload)
+            if type == "gather":
+                output = str(sum(map(int, await self._outputs(args=[id])))).encode()
+            settled += (id, output, *((uuid4().hex, _payload(int(output))) if type in NEXT else ()))
+        if found and type in NEXT:
+            await self._complete_and_continue(keys=[NEXT[type]], args=settled)
+        elif found:
+            await (self._complete_parts if type == "part" else self._complete)(args=settled)
         if type == "call":
             for id, output in zip(settled[1::2], settled[2::2], strict=True):
                 await self._redis.publish("done", id + b" " + output)
         return bool(found)
+
+
+def _pairs(numbers: Sequence[int]) -> list[Any]:
+    """An id and a payload for each number."""
+    return [each for number in numbers for each in (uuid4().hex, _payload(number))]
 
 
 def _payload(number: int) -> bytes:

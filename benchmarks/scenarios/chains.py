@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks.contender import Contender
 from benchmarks.processes import Run
 from benchmarks.scenarios.draining import drain
 from benchmarks.scenarios.scenario import Scenario, amount
@@ -12,10 +11,6 @@ class Chains(Scenario):
     idea = "chains"
     name = "chains"
     everyone = False
-
-    def fits(self, contender: type[Contender], store: str) -> bool:
-        """Nothing written by hand in a few lines does this."""
-        return contender.name == "Holdfast" and super().fits(contender, store)
 
     def measure(self, run: Run, scale: float) -> dict[str, float]:
         run.ask("setup")

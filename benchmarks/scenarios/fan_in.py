@@ -1,8 +1,7 @@
-"""A hundred chains, and one job that waits for them all, many times over."""
+"""Many chains, and one job that waits for them all, many times over."""
 
 from __future__ import annotations
 
-from benchmarks.contender import Contender
 from benchmarks.processes import Run
 from benchmarks.scenarios.draining import drain
 from benchmarks.scenarios.scenario import Scenario, amount
@@ -10,14 +9,13 @@ from benchmarks.scenarios.scenario import Scenario, amount
 
 class FanIn(Scenario):
     idea = "fan_in"
-    name = "fan-in"
     everyone = False
 
-    def fits(self, contender: type[Contender], store: str) -> bool:
-        """Nothing written by hand in a few lines does this."""
-        return contender.name == "Holdfast" and super().fits(contender, store)
+    def __init__(self, fan: int) -> None:
+        self.name = f"fan-in of {fan:,}"
+        self._fan = fan
 
     def measure(self, run: Run, scale: float) -> dict[str, float]:
         run.ask("setup")
-        rate, _ = drain(run, jobs=amount(10_000, scale), slots=None, kind="fan-in")
-        return {"fan-in of 100, jobs": rate}
+        rate, _ = drain(run, jobs=max(self._fan, amount(10_000, scale)), slots=None, kind=f"fan-in-{self._fan}")
+        return {f"fan-in of {self._fan:,}, jobs": rate}

@@ -34,6 +34,7 @@ async def test_a_start_causes_few_claims_of_many_idle_workers(
     monkeypatch.setattr("holdfast.worker.turns.SOON", 5.0)
     monkeypatch.setattr("holdfast.worker.turns.LATER", 10.0)
     monkeypatch.setattr("holdfast.worker.turns.LATEST", 20.0)
+    monkeypatch.setattr("holdfast.worker.turns.LONGEST", 20.0)
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)
 

@@ -16,6 +16,7 @@ from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError, StoreReplaced
 from holdfast.worker.ahead_size import Room
 from holdfast.worker.claimer import Claimer
+from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.slots import Slots
 from holdfast.worker.turns import Turns
@@ -153,6 +154,7 @@ class ClaimLoop:
         """Fill the free slots in one claim. If there are many, claim half: these start before the next claim."""
         room = room._replace(limit=min(room.limit, max(CLAIM_BATCH, slots.concurrency // 2)))
         jobs, sent = await self._claimer.claim(room)
+        self._turns.claimed(lease_clock() - sent)
         self._more = len(jobs) >= room.limit
         self._slots_only = len(jobs) < room.total
         slots.begin(jobs, sent, room.fast)

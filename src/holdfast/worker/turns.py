@@ -18,6 +18,10 @@ LATER: Final = 0.02
 LATER_WORKERS: Final = 16
 LATEST: Final = 0.25
 """The remaining workers look between `LATER` and this many seconds after the start."""
+CLAIMS: Final = 4
+"""On a slow store, the second turn comes after so many times the duration of a claim. The later turns move as well."""
+LONGEST: Final = 1.0
+"""Seconds. No turn comes later than this."""
 
 
 class Turns:
@@ -30,6 +34,10 @@ class Turns:
     def __init__(self, worker_id: str) -> None:
         self._id = worker_id
         self._workers: dict[str, list[str]] = {}
+        self._claim_seconds = 0.0
+        self._second = 0
+        self._delays: dict[str, float] = {}
+        """Of the current second."""
 
     def learn(self, live: Iterable[WorkerRecord]) -> None:
         """Remember the live workers of each type of this worker."""
@@ -38,15 +46,28 @@ class Turns:
             for type in () if worker.draining else worker.types:
                 workers.setdefault(type, []).append(worker.id)
         self._workers = {type: ids for type, ids in workers.items() if len(ids) > SMALL_FLEET and self._id in ids}
+        self._delays = {}
+
+    def claimed(self, seconds: float) -> None:
+        """A claim took so long. The estimate follows a longer claim at once, and shorter ones slowly."""
+        self._claim_seconds = max(seconds, self._claim_seconds + (seconds - self._claim_seconds) / 8)
 
     def delay(self, types: Collection[str]) -> float:
         """Seconds until this worker should look for due jobs of these types. 0: claim now."""
         if not self._workers:
             return 0.0
         second = int(time.time())
-        return min((self._delay(type, second) for type in types), default=0.0)
+        if second != self._second:
+            self._second, self._delays = second, {}
+        slower = max(1.0, CLAIMS * self._claim_seconds / SOON)
+        return min(LONGEST, slower * min((self._delay(type, second) for type in types), default=0.0))
 
     def _delay(self, type: str, second: int) -> float:
+        if (known := self._delays.get(type)) is None:
+            known = self._delays[type] = self._calculate(type, second)
+        return known
+
+    def _calculate(self, type: str, second: int) -> float:
         ids = self._workers.get(type)
         if ids is None:
             return 0.0

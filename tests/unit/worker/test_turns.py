@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from holdfast.core.worker_record import WorkerRecord
-from holdfast.worker.turns import SMALL_FLEET, SOON, SOON_WORKERS, Turns
+from holdfast.worker.turns import CLAIMS, LONGEST, SMALL_FLEET, SOON, SOON_WORKERS, Turns
 
 FLEET = 64
 
@@ -25,6 +25,17 @@ def test_one_worker_claims_at_once_and_few_soon(second: list[float]) -> None:
     assert delays.count(0.0) == 1
     assert delays.count(SOON) == SOON_WORKERS
     assert max(delays) < 1.0
+
+
+def test_later_turns_wait_longer_on_a_slow_store_but_never_more_than_a_second(second: list[float]) -> None:
+    fleet = _fleet(FLEET)
+    for each in fleet:
+        each.claimed(0.05)
+    delays = sorted(each.delay({"resize"}) for each in fleet)
+
+    assert delays[0] == 0.0
+    assert delays[1] == CLAIMS * 0.05
+    assert delays[-1] == LONGEST
 
 
 def test_every_worker_has_the_first_turn_at_some_time(second: list[float]) -> None:
