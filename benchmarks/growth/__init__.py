@@ -1,0 +1,1 @@
+"""How the cost of operations grows with the number of jobs in a store: `python -m benchmarks.growth`."""
