@@ -19,7 +19,7 @@ class Claimer:
 
     def __init__(self, store: Store, terms: tuple[TypeTerms, ...], worker_id: str, *, shortest: float) -> None:
         self._store = store
-        self._terms = terms
+        self._terms: tuple[TypeTerms, ...] = terms
         self._fast: frozenset[str] = frozenset()
         self._worker_id = worker_id
         self._reuse_seconds = shortest / 2
