@@ -6,7 +6,7 @@ NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check matrix others django interrupts bench torture ha docs browser screenshots format lint types layers clean
+.PHONY: help demo quick test check matrix others django interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types layers clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,12 @@ docs: .venv/dev  ## build the documentation site in build/site
 	$(INSTALL) -e '.[docs]'
 	$(BIN)/python -m tools.site
 
+docs-check: docs  ## open every page of the site in a browser: links, console, axe, phone, keyboard, search
+	$(BIN)/python -m tools.site.check
+
+diagrams: .venv/dev  ## draw the diagrams of docs/diagrams, in light and dark
+	$(BIN)/python -m tools.diagrams
+
 # The browser tests are collected where a browser is installed. `BROWSER` may name another Chromium or Chrome.
 browser:  ## install Debian's chromium, which the browser tests and screenshots use (as root)
 	apt-get update -qq
@@ -81,6 +87,10 @@ screenshots: .venv/dev  ## pictures of the dashboard for docs/ and the README, l
 dist: .venv/dev  ## build twice, compare, install the wheel in a clean environment and run the README
 	$(BIN)/python -m tools.sbom
 	$(BIN)/python -m tools.dist
+
+# Only while the version of pyproject.toml is not released. Afterwards a change of the schema is a new migration.
+schema: .venv/dev  ## write the schema and the Redis layout of this version to tests/migrations
+	$(BIN)/python -m tests.migrations.releases
 
 test-lowest: .venv/dev  ## the suite with the oldest release of every dependency
 	$(BIN)/python -m tools.lowest

@@ -15,7 +15,8 @@ GUIDES = (
     "stores", "supervisor", "flow-control", "wakeups", "schedules", "plugins", "plugins/logging", "plugins/otel",
     "plugins/prometheus", "plugins/sentry", "plugins/structlog", "fastapi", "flask", "sqlalchemy", "moving/celery",
     "moving/rq", "moving/dramatiq", "moving/procrastinate", "dashboard",
-    "steps",
+    "steps", "security", "cookbook/outbox", "cookbook/saga", "cookbook/approval", "cookbook/webhook",
+    "cookbook/batch-import", "cookbook/tenants", "cookbook/agent", "cookbook/cron",
 )  # fmt: skip
 
 
@@ -32,8 +33,12 @@ def test_the_page_s_snippets_run(guide: str, tmp_path: Path, monkeypatch: pytest
 
 def test_the_front_page_lists_every_guide() -> None:
     front = (ROOT / "docs/README.md").read_text()
+    recipes = (ROOT / "docs/cookbook/README.md").read_text()
 
-    assert all(f"({guide}.md)" in front for guide in GUIDES)
+    assert all(f"({guide}.md)" in front for guide in GUIDES if not guide.startswith("cookbook/"))
+    assert all(
+        f"({guide.removeprefix('cookbook/')}.md)" in recipes for guide in GUIDES if guide.startswith("cookbook/")
+    )
 
 
 def test_every_command_and_exit_code_is_documented() -> None:
@@ -51,6 +56,7 @@ def test_no_snippet_is_left_without_a_language() -> None:
         *(ROOT / "docs").glob("*.md"),
         *(ROOT / "docs/plugins").glob("*.md"),
         *(ROOT / "docs/moving").glob("*.md"),
+        *(ROOT / "docs/cookbook").glob("*.md"),
     ]:
         assert all(snippet.language for snippet in snippets(page)), page
 

@@ -215,6 +215,15 @@ def fresh_address(**options: str) -> str:
     return address
 
 
+def new_database(server: Postgres) -> str:
+    """The address of a new, empty database."""
+    name = f"shop_{uuid4().hex[:12]}"
+    with server.connect() as connection:
+        connection.autocommit = True
+        connection.execute(f'create database "{name}"'.encode())
+    return server.address(database=name)
+
+
 class EmptiedSchema:
     """A schema with Holdfast's tables for many tests. Creating the tables takes longer than most tests."""
 

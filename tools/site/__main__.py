@@ -19,6 +19,7 @@ SOURCE = Path("build/site-source")
 SITE = Path("build/site")
 PARTS = ("docs", "examples", "benchmarks/RESULTS.md", "benchmarks/README.md", "benchmarks/results.svg")
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md", "CODE_OF_CONDUCT.md", "LICENSE")
+PICTURE = re.compile(r'<picture>\s*<source[^>]*srcset="([^"]+)">\s*<img src="([^"]+)" alt="([^"]*)"[^>]*>\s*</picture>')
 
 
 def main() -> int:
@@ -46,7 +47,22 @@ def gather() -> None:
     for linked in sorted(_linked_sources()):
         (SOURCE / linked).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(linked, SOURCE / linked)
+    for page in SOURCE.rglob("*.md"):
+        page.write_text(themed_pictures(page.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.copy("tools/site/index.md", SOURCE / "index.md")
+
+
+def themed_pictures(text: str) -> str:
+    """Replace each `<picture>` by two images, of which the theme shows one. Sphinx copies images, not raw HTML."""
+
+    def images(found: re.Match[str]) -> str:
+        dark, light, alt = found.groups()
+        return "\n\n".join(
+            f"```{{image}} {path}\n:alt: {alt}\n:class: only-{theme}\n```"
+            for theme, path in (("light", light), ("dark", dark))
+        )
+
+    return PICTURE.sub(images, text)
 
 
 def _linked_sources() -> set[str]:

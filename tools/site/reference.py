@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from prometheus_client.metrics_core import Metric
 
 import holdfast
 from holdfast.cli.app import app
+from holdfast.contrib.prometheus import plugin, store_metrics
+from tools.site.configuration import configuration
 
 GROUPS = {
     "Declare": ("Jobs", "JobType", "Bound", "Retry", "Limit", "Rate", "Order", "Plugin", "Middleware", "Observer"),
@@ -25,6 +28,8 @@ def write_reference(folder: Path) -> None:
     pages = _api(folder)
     (folder / "index.md").write_text(_index(pages), encoding="utf-8")
     (folder / "commands.md").write_text(_commands(), encoding="utf-8")
+    (folder / "configuration.md").write_text(configuration(), encoding="utf-8")
+    (folder / "metrics.md").write_text(_metrics(), encoding="utf-8")
     (folder / "events.md").write_text(_events(), encoding="utf-8")
 
 
@@ -90,6 +95,33 @@ def _options(command: Any, context: typer.Context) -> str:
             left, right = (text.replace("|", "\\|").replace("\n", " ") for text in record)
             rows.append(f"| `{left}` | {right} |")
     return "\n".join(["| option | |", "| --- | --- |", *rows]) if rows else ""
+
+
+def _metrics() -> str:
+    """The metrics of the collector and of the plugin, as they describe themselves."""
+    store: list[Metric] = [store_metrics.up(True), *store_metrics.store_metrics(store_metrics.EMPTY)]
+    workers = [
+        (f"{plugin.ATTEMPTS}_total", "counter", plugin.ATTEMPTS_TEXT, "type, outcome"),
+        (plugin.RUNS, "histogram", plugin.RUNS_TEXT, "type"),
+        (plugin.WAITS, "histogram", plugin.WAITS_TEXT, "type"),
+    ]
+    described = [
+        (
+            f"{each.name}_total" if each.type == "counter" else each.name,
+            each.type,
+            each.documentation,
+            ", ".join(getattr(each, "_labelnames", ())),
+        )
+        for each in store
+    ]
+    parts = [
+        "# Metrics",
+        "Generated from the code. [Prometheus](../plugins/prometheus.md) explains how to scrape them.",
+    ]
+    for title, rows in {"Of the store": described, "Of one worker process": workers}.items():
+        table = [f"| `{name}` | {kind} | {labels} | {text} |" for name, kind, text, labels in rows]
+        parts += [f"## {title}", "\n".join(["| metric | kind | labels | |", "| --- | --- | --- | --- |", *table])]
+    return "\n\n".join(parts) + "\n"
 
 
 def _events() -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.servers.postgres import Postgres, shared_postgres
+from tests.servers.postgres import Postgres, new_database, shared_postgres
 
 PROJECT = Path(__file__).parent / "project"
 MANAGE = str(PROJECT / "manage.py")
@@ -69,10 +71,13 @@ def postgres_project(folder: Path, server: Postgres | None = None) -> Project:
     return Project(folder, {**database, "PORT": str(parts.get("port", ""))}, address)
 
 
-def new_database(server: Postgres) -> str:
-    """The address of a new, empty database."""
-    name = f"shop_{uuid4().hex[:12]}"
-    with server.connect() as connection:
-        connection.autocommit = True
-        connection.execute(f'create database "{name}"'.encode())
-    return server.address(database=name)
+@contextmanager
+def running(project: Project, *arguments: str, **environment: str) -> Generator[subprocess.Popen[str]]:
+    """A command that runs until the end of the block."""
+    process = project.begin("holdfast", *arguments, **environment)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=60)
+        sys.stdout.write(output)

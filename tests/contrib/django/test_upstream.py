@@ -19,9 +19,8 @@ from pathlib import Path
 import django
 import pytest
 
-from tests.contrib.django.projects import Project, postgres_project, sqlite_project
-
-pytestmark = pytest.mark.skipif(not os.environ.get("HOLDFAST_DJANGO"), reason="`make django` runs these")
+from tests.contrib.django.projects import Project
+from tests.contrib.django.selection import BOTH
 
 UPSTREAM = Path(__file__).parent / "upstream"
 OLDEST_WITH_TESTS = "6.1.3"
@@ -59,7 +58,7 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.getbasetemp() / "unpacked0" / f"django-{version}"
 
 
-@pytest.mark.parametrize("make", [sqlite_project, pytest.param(postgres_project, marks=pytest.mark.postgres)])
+@pytest.mark.parametrize("make", BOTH)
 def test_the_tests_of_django_pass(make: Callable[[Path], Project], distribution: Path, tmp_path: Path) -> None:
     project = make(tmp_path)
     adapted = tmp_path / "tasks"

@@ -39,6 +39,7 @@ _OVERTAKEN: Final = (
 )
 """Errors if another process migrates the schema at the same time, which only happens without advisory locks."""
 
+_FIRST: Final = "0001_jobs"
 _COLUMNS: Final = "applied_at,name,number"
 _CREATES: Final = re.compile(r"^create (?:table|view) holdfast\.(\w+)", re.MULTILINE)
 _RELATIONS: Final = """
@@ -54,8 +55,9 @@ _NUMBERS: Final = "select number from holdfast.migration"
 
 
 def migrations() -> dict[str, str]:
-    """The migrations by name, in order. The second one creates functions from the statements that they run."""
-    return {**read("holdfast.stores.postgres.migrations"), "0002_start_functions": start_only_functions.migration()}
+    """The migrations by name, in order. The first one also creates functions, from the statements that they run."""
+    found = read("holdfast.stores.postgres.migrations")
+    return {**found, _FIRST: f"{found[_FIRST]}\n{start_only_functions.migration()}"}
 
 
 def script(schema: str) -> str:

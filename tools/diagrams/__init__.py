@@ -1,0 +1,1 @@
+"""The diagrams of the guides: `make diagrams` draws docs/diagrams/*.toml as SVG, each in light and dark."""
