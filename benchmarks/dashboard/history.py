@@ -17,23 +17,23 @@ from holdfast.testing import ManualClock
 from holdfast.testing.builders import cancelled, completed, continued, new_job, next_job
 
 JOBS = 10_000
-_MINUTES = 1440
+_STEPS = 288
 _TERMS = tuple(TypeTerms(name, 3600 * SECOND, 3) for name in TYPES)
 
 
 async def write_history(store: Store) -> None:
-    """About 10,000 finished jobs, started in every minute of the last day."""
+    """About 10,000 finished jobs, started every five minutes of the last day."""
     clock = ManualClock(int((time.time() - 86400) * SECOND))
     store.clock = clock
     number = 0
-    for _ in range(_MINUTES):
-        batch = JOBS // _MINUTES + 1
+    for _ in range(_STEPS):
+        batch = JOBS // _STEPS + 1
         await store.perform(Start(tuple(_new(number + each) for each in range(batch))))
         number += batch
         clock.advance(2)
         while claimed := await store.perform(ClaimJobs(_TERMS, 100, "worker-1", new_token())):
             await store.perform(Settle(tuple(_settled(job) for job in claimed)))
-        clock.advance(60 - 2)
+        clock.advance(300 - 2)
     store.clock = None
 
 

@@ -172,6 +172,26 @@ async def a_page_that_reads_few_rows_is_short_and_the_pages_together_are_complet
         assert [chain.first.id for chain in chains] == expected
 
 
+async def chains_are_listed_by_their_first_job_even_if_their_last_jobs_are_much_newer(harness: Harness) -> None:
+    first = [await harness.claimed(new_job("a")) for _ in range(12)]
+    single = await harness.claimed(new_job("single"))
+    await harness.settled(failed(single, "rare"))
+    for job in reversed(first):
+        await harness.settled(continued(job, next_job(job, "b")))
+    for job in await harness.claim("b", limit=12):
+        await harness.settled(failed(job, "rare"))
+
+    expected = [single.id, *(job.id for job in reversed(first))]
+    of_any_type = ("a", "single")
+    for shown in (
+        Filter(statuses=(Status.FAILED,)),
+        Filter(statuses=(Status.FAILED,), error="rare"),
+        Filter(statuses=(Status.FAILED,), chain_types=of_any_type),
+    ):
+        chains = await _all_pages(harness, partial(ListChains, shown, 2, scan=3))
+        assert [chain.first.id for chain in chains] == expected
+
+
 async def the_end_of_a_list_is_known(harness: Harness) -> None:
     for _ in range(4):
         await harness.start(new_job())
@@ -193,6 +213,7 @@ async def _all_pages(harness: Harness, page_before: Callable[..., Operation[List
     page = await harness.perform(page_before(before=None))
     rows = list(page)
     while page.next_before is not None:
-        page = await harness.perform(page_before(before=page.next_before))
+        before, page = page.next_before, await harness.perform(page_before(before=page.next_before))
+        assert page.next_before is None or page.next_before < before, "the list would not end"
         rows += page
     return rows

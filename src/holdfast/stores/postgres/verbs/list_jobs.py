@@ -155,7 +155,8 @@ def _floor(op: ListJobs | ListChains) -> Plan[int | None]:
         if is_chains and not by_last:
             conditions += " and job.chain_index = 0"
         if op.before is not None:
-            conditions += below(op, _BEFORE) if by_last else f" and job.seq < {_BEFORE}"
+            # Also for chains that are found by their last job: the floor must be lower, or the list would not end.
+            conditions += f" and {last}.seq < {_BEFORE}"
             parameters["before"] = op.before
         statement = narrowed(_FLOOR_BY_LAST if by_last else _FLOOR, conditions)
         floors += [seq for (seq,) in (yield Statement(statement, parameters | {"offset": op.scan - 1}))]

@@ -147,7 +147,8 @@ def _floor(execution: Execution, operation: ListJobs | ListChains) -> Plan[int |
         if is_chains and not by_last:
             conditions += " and job.chain_index = 0"
         if operation.before is not None:
-            conditions += below(operation, ":before") if by_last else " and job.seq < :before"
+            # Also for chains that are found by their last job: the floor must be lower, or the list would not end.
+            conditions += f" and {last}.seq < :before"
         statement = _FLOOR_BY_LAST if by_last else _FLOOR_BY_STATUS if by_status(operation.filter, status) else _FLOOR
         parameters |= {"before": operation.before, "offset": operation.scan - 1}
         floors += [seq for (seq,) in (yield Statement(narrowed(statement, conditions), parameters))]
