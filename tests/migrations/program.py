@@ -79,7 +79,8 @@ def produce(address: str, label: str) -> None:
             sys.stdout.flush()
             if stopped:
                 return
-            client.wait(chains[0], timeout=60)  # so that the workers keep up
+            for chain in chains:  # so that the workers keep up
+                client.wait(chain, timeout=60)
 
 
 if __name__ == "__main__":
