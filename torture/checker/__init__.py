@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from torture.checker import (
     chains,
+    claiming_ahead,
     due_times,
     execution,
     existence,
@@ -69,7 +70,7 @@ INVARIANTS: dict[int, tuple[str, Check]] = {
     35: ("steps", steps.steps_hold),
     36: ("messages", messages.messages_hold),
     37: ("rates and order", flow_control.rates_and_order),
-    38: ("claiming ahead", _absent("workers claim no more jobs than they run")),
+    38: ("claiming ahead", claiming_ahead.claiming_ahead),
     39: ("events", _absent("conformance cases check it")),
     40: ("explain agrees", _absent("property tests compare explain with the claim")),
 }
