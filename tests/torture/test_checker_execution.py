@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from holdfast.worker.ahead_size import MOST
 from tests.torture.builders import SECOND, Scenario, verdicts
 from torture.checker import Result, check
 from torture.history import Note
@@ -208,8 +209,8 @@ def test_an_abort_before_the_claim_has_ended_needs_no_reason() -> None:
     assert verdicts(fenced)[7] is Result.VACUOUS
 
 
-@pytest.mark.parametrize(("number", "result"), [(8, Result.OK), (9, Result.VIOLATED)])
-def test_a_worker_claims_no_more_than_it_can_run(number: int, result: Result) -> None:
+@pytest.mark.parametrize(("number", "result"), [(8, Result.OK), (MOST, Result.OK), (MOST + 1, Result.VIOLATED)])
+def test_a_worker_claims_no_more_than_it_may_ahead(number: int, result: Result) -> None:
     def many(scenario: Scenario) -> None:
         scenario.facts.concurrency, scenario.facts.timely = 8, False
         for place in range(number):
@@ -218,6 +219,19 @@ def test_a_worker_claims_no_more_than_it_can_run(number: int, result: Result) ->
             scenario.claim(f"j{place}", "t1", tx="7")
 
     assert verdicts(many)[28] is result
+
+
+@pytest.mark.parametrize(("too_many", "result"), [(False, Result.OK), (True, Result.VIOLATED)])
+def test_a_worker_runs_no_more_handlers_than_it_has_slots(too_many: bool, result: Result) -> None:
+    def run(scenario: Scenario) -> None:
+        scenario.facts.concurrency = 8
+        scenario.job("a")
+        scenario.claim("a", "t1")
+        scenario.note("handler", job="a", token="t1", attempt=1, type="work")
+        if too_many:
+            scenario.note("too many handlers", running=9)
+
+    assert verdicts(run)[38] is result
 
 
 @pytest.mark.parametrize(("made", "result"), [(100, Result.OK), (5000, Result.VIOLATED)])
