@@ -59,6 +59,10 @@ class StepRow(msgspec.Struct, frozen=True, gc=False):
         """Whether the row never changes: completed, or a receive whose timeout ended."""
         return self.finished_at is not None and (self.error is None or self.kind == "receive")
 
+    def is_replaced_by(self, number: int) -> bool:
+        """Whether a checkpoint with this number replaces the row. An older one, which arrives late, does not."""
+        return not self.final and self.number <= number
+
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     """A step to be stored under the claim of its attempt."""

@@ -14,8 +14,9 @@ class SaveSteps(Operation[list[LostReason | None]], frozen=True):
     """Store steps of running attempts, each under its claim. Returns per checkpoint why its claim is lost, or None.
 
     A checkpoint with a lost claim writes nothing and does not affect the others. `Checkpoint.row` is stored: it
-    replaces an open or failed row with the same name and `each`. A row that is final (`StepRow.final`) never changes:
-    the result is None, as for a checkpoint that is sent again. It may be part of a transaction, also of a session of
+    replaces an open or failed row with the same name and `each`, unless that has a higher number: a checkpoint that
+    arrives late replaces no newer one. A row that is final (`StepRow.final`) never changes. In both cases the result is
+    None, as for a checkpoint that is sent again. It may be part of a transaction, also of a session of
     the application.
     """
 

@@ -104,6 +104,17 @@ async def a_failed_step_and_the_position_of_a_cursor_are_replaced(harness: Harne
     assert (charge.number, charge.result, charge.error, charge.attempt) == (3, b"5", None, 2)
 
 
+async def a_position_that_arrives_late_replaces_no_newer_one(harness: Harness) -> None:
+    job = await harness.claimed()
+    await _save(harness, checkpoint(job, "rows", kind="cursor", number=1, result=b"[1,null]", done=False))
+    await _save(harness, checkpoint(job, "rows", kind="cursor", number=2, result=b"[2,null]", done=False))
+
+    await _save(harness, checkpoint(job, "rows", kind="cursor", number=1, result=b"[0,null]", done=False))
+
+    (row,) = await _steps(harness, job.id)
+    assert (row.number, row.result) == (2, b"[2,null]")
+
+
 async def a_receive_that_timed_out_never_changes(harness: Harness) -> None:
     job = await harness.claimed()
     error = write("MessageTimeout", "late")

@@ -161,7 +161,8 @@ class AsyncSteps(AsyncWaits):
             began = time.monotonic()
             try:
                 with log.wrapped(key):
-                    payload = await self._tries(key, once, retry, timeout)
+                    tries = once() if retry is None and timeout is None else self._tries(key, once, retry, timeout)
+                    payload = await tries
                 if not saved:
                     took = duration(time.monotonic() - began)
                     await steps.save(log.checkpoint(key, "step", result=payload, took=took))
@@ -176,8 +177,6 @@ class AsyncSteps(AsyncWaits):
     async def _tries(
         self, key: Key, once: Callable[[], Awaitable[bytes]], retry: Retry | None, timeout: Seconds | None
     ) -> bytes:
-        if retry is None and timeout is None:
-            return await once()
         limit, tries = None if timeout is None else seconds(timeout), 0
         while True:
             tries += 1

@@ -35,7 +35,7 @@ def save_steps(state: State, op: SaveSteps) -> list[LostReason | None]:
         job_id, token = checkpoint.claim
         reason = state.lost(state.jobs.get(job_id), token)
         before = state.steps.get(job_id, {}).get((checkpoint.name, checkpoint.each))
-        if reason is None and not (before is not None and before.final):
+        if reason is None and (before is None or before.is_replaced_by(checkpoint.number)):
             state.set(_table(state, state.steps, job_id), (checkpoint.name, checkpoint.each), checkpoint.row(now))
         answers.append(reason)
     return answers

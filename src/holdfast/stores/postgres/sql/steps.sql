@@ -3,7 +3,7 @@
 -- save_steps: store steps of running attempts, each if its claim is valid. Returns the states of the jobs.
 -- key share: renewals continue, and every other change of the job waits until the steps are committed.
 -- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
--- A completed step, and a receive whose timeout ended, never change.
+-- A completed step, and a receive whose timeout ended, never change. A checkpoint that arrives late replaces no newer one.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), asked as materialized (
@@ -28,7 +28,8 @@ with clock as materialized (
        set kind = excluded.kind, number = excluded.number, attempt = excluded.attempt, epoch = excluded.epoch,
            result = excluded.result, error = excluded.error, started_at = excluded.started_at,
            finished_at = excluded.finished_at, wake_at = excluded.wake_at
-     where step.finished_at is null or step.error is not null and step.kind <> 'receive'
+     where step.number <= excluded.number
+       and (step.finished_at is null or step.error is not null and step.kind <> 'receive')
 )
 select held.id, held.status, held.token from held
 

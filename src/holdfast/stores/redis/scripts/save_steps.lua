@@ -4,7 +4,8 @@
 -- include: steps
 -- include: saved_reply
 -- op: a list of { job id, token, name, each, kind, number, attempt, epoch, result, error, duration, done }. The answer: why each
--- claim is lost, or ''. A completed step, and a receive whose timeout ended, never change.
+-- claim is lost, or ''. A completed step, and a receive whose timeout ended, never change. A checkpoint that arrives late
+-- replaces no newer one.
 local before = saved_reply()
 if before then
   return before
@@ -20,7 +21,8 @@ for n, given in ipairs(op) do
     local key, field = steps.key(id), steps.field(given[3], given[4])
     local stored = redis.call('HGET', key, field)
     local facts = stored and steps.read(stored)
-    if not facts or not facts[8] or (facts[10] == 'e' and facts[3] ~= 'receive') then
+    local final = facts and facts[8] and (facts[10] ~= 'e' or facts[3] == 'receive')
+    if not facts or not (final or facts[4] > given[6]) then
       local bytes = payload(given[9]) or payload(given[10])
       local has = given[9] and 'r' or given[10] and 'e' or nil
       local row = {
