@@ -59,8 +59,10 @@ class Call(Protocol):
 
 def steps_of(held_claim: HeldClaim, completion: CompletionState[Any], store: StepStore) -> AttemptSteps:
     """The durable steps of an attempt."""
+    # The time of the claim request, if no renewal has replaced it. An answer that arrives late shortens no sleep.
+    claimed = min(held_claim.begun, held_claim.renewed)
     return AttemptSteps(
-        held_claim.record, held_claim.signal, held_claim.begun, store=store, in_block=lambda: completion.in_block
+        held_claim.record, held_claim.signal, claimed, store=store, in_block=lambda: completion.in_block
     )
 
 

@@ -27,16 +27,17 @@ class AttemptSteps:
     """The steps of one attempt. Its coroutines run on the event loop of the worker."""
 
     # Slots, here and in StepLog: an attempt that waits for its step has few objects that the garbage collector visits.
-    __slots__ = ("_begun", "_in_block", "_log", "_record", "_signal", "_store")
+    __slots__ = ("_claimed", "_in_block", "_log", "_record", "_signal", "_store")
 
     def __init__(
-        self, record: Record, signal: Signal, begun: float, *, store: StepStore, in_block: Callable[[], bool]
+        self, record: Record, signal: Signal, claimed: float, *, store: StepStore, in_block: Callable[[], bool]
     ) -> None:
+        """`claimed` is a time of the lease clock at which the job was not yet claimed."""
         self._log: StepLog | None = None
         self._in_block = in_block
         self._record = record
         self._signal = signal
-        self._begun = begun
+        self._claimed = claimed
         self._store = store
 
     @property
@@ -58,7 +59,7 @@ class AttemptSteps:
         clock = self._store.store.clock
         if clock is not None:
             return clock()
-        return (self._record.started_at or 0) + duration(lease_clock() - self._begun)
+        return (self._record.started_at or 0) + duration(lease_clock() - self._claimed)
 
     async def load(self) -> None:
         """Read the stored steps, unless that is done. Of steps that begin at once, each reads them, in one batch."""
