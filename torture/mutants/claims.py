@@ -22,7 +22,10 @@ MUTANTS: dict[str, Mutant] = {
         "the limit of a claim, by five",
         (28,),
         {
-            "memory": (Edit("holdfast.stores.memory.verbs.claim", "len(taken) < limit:", "len(taken) < limit + 5:"),),
+            "memory": (
+                Edit("holdfast.stores.memory.verbs.claim", "len(taken) < limit + ahead:", "len(taken) < limit + 5:"),
+                Edit("holdfast.stores.memory.verbs.claim", "if len(taken) >= limit:", "if len(taken) >= limit + 5:"),
+            ),
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.verbs.claim",

@@ -31,8 +31,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.worker.claim_loop",
-                "return await self._wake_flag.wait(poll)",
-                "return await self._wake_flag.wait(3600)",
+                "wait, late = poll, 0.0",
+                "wait, late = 3600.0, 0.0",
             ),
         ),
         without_wakeups=True,
