@@ -11,6 +11,7 @@ _CLASSES = {
     "Holdfast, SyncClient": "benchmarks.ours:OursBlocking",
     "Holdfast, synchronous=normal": "benchmarks.ours:OursNormal",
     "Holdfast, SyncClient, synchronous=normal": "benchmarks.ours:OursBlockingNormal",
+    "Holdfast, limits": "benchmarks.flow_control:OursFlow",
     "limit: asyncpg": "benchmarks.limits.postgres:PostgresLimit",
     "limit: Lua": "benchmarks.limits.redis:RedisLimit",
     "limit: sqlite3": "benchmarks.limits.sqlite:SqliteLimit",

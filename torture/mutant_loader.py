@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:  # the library must not be imported before a mutant is applied
     from holdfast.engine.store import Store
 
 
-__all__ = ["MUTANTS", "apply", "changed_store"]
+__all__ = ["MUTANTS", "apply", "changed_migrations", "changed_store"]
 
 
 def apply(name: str, store: str) -> None:
@@ -44,6 +45,37 @@ def changed_store(store: Store, name: str | None) -> Store:
 
         store.clock = system_clock
     return store
+
+
+@contextmanager
+def changed_migrations(name: str | None, store: str) -> Generator[None]:
+    """Apply the edits of migrations while the process that prepares the run creates the schema."""
+    wanted = MUTANTS[name].edits(store) if name is not None else ()
+    edits = [edit for edit in wanted if ".migrations:" in edit.where]
+    if not edits:
+        yield
+        return
+    from holdfast.stores.postgres import migration
+    from holdfast.stores.sql import files
+
+    original = files.read
+
+    def read(package: str) -> dict[str, str]:
+        texts = original(package)
+        for edit in edits:
+            edited, file = edit.where.split(":")
+            if edited == package:
+                texts[file] = _replaced(texts[file], edit)
+        return texts
+
+    modules: tuple[Any, ...] = (files, migration)
+    for module in modules:
+        module.read = read
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.read = original
 
 
 def _replaced(text: str, edit: Edit) -> str:

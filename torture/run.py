@@ -7,7 +7,7 @@ import platform
 import random
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from signal import SIGTERM
 
@@ -29,6 +29,7 @@ from torture.harnesses import HARNESSES, Harness
 from torture.history import History, real_now
 from torture.jobs import jobs, work
 from torture.live_workers import listed
+from torture.mutant_loader import changed_migrations
 from torture.mutants import MUTANTS
 from torture.nemesis import Nemesis
 from torture.plans import brisk
@@ -62,7 +63,9 @@ def torture(
     `durability` is a weaker mode of the store, whose losses are counted; `faults` are the kinds to choose from.
     """
     rng = random.Random(seed)
-    with HARNESSES[store](folder, durability) as harness:
+    with ExitStack() as stack:
+        with changed_migrations(mutant, store):
+            harness = stack.enter_context(HARNESSES[store](folder, durability))
         facts = Facts(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
             poll=profile.poll, transactional=harness.transactional, own_clock=harness.own_clock, timely=profile.timely,

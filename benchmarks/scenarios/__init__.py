@@ -10,6 +10,7 @@ from benchmarks.scenarios.draining import Drain
 from benchmarks.scenarios.fan_in import FanIn
 from benchmarks.scenarios.history import History
 from benchmarks.scenarios.importing import Importing
+from benchmarks.scenarios.lanes import FullLane, LaneDrain
 from benchmarks.scenarios.latency import Latency
 from benchmarks.scenarios.pinned import Pinned
 from benchmarks.scenarios.processes import Processes
@@ -35,6 +36,10 @@ SCENARIOS: Sequence[Scenario] = (
     Processes(4),
     History(),
     Pinned(),
+    LaneDrain("limited"),
+    LaneDrain("ordered"),
+    FullLane("full lane"),
+    FullLane("full second lane"),
     Alone(),
     Importing(),
 )

@@ -30,7 +30,7 @@ MUTANTS: dict[str, Mutant] = {
     "lanes without locks": Mutant(
         "the lock of the lanes that a claim reads: two claims at once give the last place away twice",
         (24, 37),
-        {"postgres": (postgres("lanes_lock", "   for update", ""),)},
+        {"postgres": (postgres("lanes_lock", " for update)", ")"),)},
         favour=("start_limited", "start_ordered"),
         longer=20,
     ),
@@ -38,6 +38,22 @@ MUTANTS: dict[str, Mutant] = {
         "the release of the lanes of a reaped job: its lanes stay full for ever",
         (1, 10, 23, 30),
         {
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.migrations:0001_jobs",
+                    "when old.track is not null and old.status = 'running' and new.status <> 'running' begin",
+                    "when old.track is not null and old.status = 'running' and new.status <> 'running'\n"
+                    "    and new.token is not null begin",
+                ),
+            ),
+            "postgres": (
+                Edit(
+                    "holdfast.stores.postgres.migrations:0001_jobs",
+                    "    if old.status = 'running' and new.status <> 'running' then\n        with freed",
+                    "    if old.status = 'running' and new.status <> 'running' and old.leased_until > holdfast.clock(null) then\n"
+                    "        with freed",
+                ),
+            ),
             "redis": (
                 Edit(
                     "shared/lanes.lua",
@@ -138,6 +154,13 @@ MUTANTS: dict[str, Mutant] = {
                     "holdfast.stores.sqlite.verbs.schedules",
                     "    if version != operation.expected:  # an earlier try wrote it\n",
                     "    if version == operation.version:\n",
+                ),
+            ),
+            "postgres": (
+                Edit(
+                    "holdfast.stores.postgres.verbs.schedules",
+                    "    if version not in (op.expected, op.version):\n        return None\n    if version == op.expected:\n",
+                    "    if version != op.version:\n",
                 ),
             ),
             "redis": (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A replacement in a source of the library: a module, a statement (`package:name`) or a script (`.lua`)."""
+    """A replacement in a source of the library: a module, a statement or a migration (`package:name`), or a script."""
 
     where: str
     old: str

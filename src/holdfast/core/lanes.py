@@ -112,6 +112,11 @@ class Lane:
     wakes: bool = False
     """Whether the stored lane has a time at which it is to be read again."""
 
+    @property
+    def full(self) -> bool:
+        """Whether a limit allows no more jobs until one of its jobs ends, or its number changes."""
+        return self.kind == "limit" and self.running >= self.number
+
     def free(self, now: Micros) -> int:
         """How many jobs of weight 1 the lane allows now."""
         match self.kind:
@@ -181,6 +186,8 @@ class Track:
     priority: int
     fair: str
     lanes: Sequence[str]
+    parked: str | None = None
+    """The lane at which it was parked when the claim read it."""
     jobs: deque[WaitingJob] = field(default_factory=lambda: deque())
 
 

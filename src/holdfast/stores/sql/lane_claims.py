@@ -3,9 +3,10 @@
 A commit that creates, ends or releases a job with lanes only adds rows to `lane_change`, by a trigger. Starts and
 settlements therefore take no lock of a lane. A claim reads these rows, and brings lanes and tracks up to date.
 
-A claim locks the tracks that it reads, then all their lanes in the order of their ids. Only then it reads how many jobs
-hold the lanes, so that it sees every earlier claim of these lanes. A track is parked at a lane only while the lane is
-locked, and rows of `lane_change` are applied under the lock too: no change of a lane is missed.
+A claim reads the ready tracks, and the best tracks that are parked at the lanes of the changes. It locks these tracks,
+then all their lanes in the order of their ids. Only then it reads how many jobs hold the lanes, so that it sees every
+earlier claim of these lanes. A track is parked at a lane only while the lane is locked, and rows of `lane_change` are
+applied under the lock too: no change of a lane is missed. A track whose lane is full again stays parked there.
 """
 
 from __future__ import annotations
@@ -41,10 +42,15 @@ class Pass:
     tracks: list[Track] = field(default_factory=list[Track])
     lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
     choice: Choice = field(default_factory=Choice)
+    late: list[str] = field(default_factory=list[str])
+    """Parked tracks that may run, beyond the limit of the claim: they become ready."""
     changed: bool = False
     """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
     fronts: dict[str, Row] = field(default_factory=dict[str, Row])
     """Chain at the front of an order to the row of its pending job."""
+
+    claimed: set[str] = field(default_factory=set[str])
+    """The chains of the chosen jobs."""
 
     @property
     def idle(self) -> set[str]:
@@ -62,10 +68,13 @@ class LaneClaims:
         """The parameters of `tracks_ready`, one set per statement."""
         return [{"type": type, "limit": limit} for type in types]
 
-    def turn_instruction(self, turns: Mapping[str, int]) -> Statement | Many:
-        """Write the turns of lanes that were served, by lane."""
-        rows = [{"fair": fair, "turn": number} for fair, number in sorted(turns.items())]
-        return Many(self._sql["track_turn"], rows)
+    def woken_parameters(self, pairs: Sequence[Row], limit: int) -> Sequence[Mapping[str, Any]]:
+        """The parameters of `tracks_woken` for these pairs of lane and type, one set per statement."""
+        return [{"lane": lane, "type": type, "limit": limit} for lane, type in pairs]
+
+    def rows_instruction(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement | Many:
+        """Perform a statement for each of these rows."""
+        return Many(self._sql[name], rows)
 
     def apply_changes(self, execution: Execution, turn: int) -> LanePlan[dict[str, int]]:
         """Take changes, and add the tracks of new jobs. Returns the changed lanes, each with the weight to refund."""
@@ -100,15 +109,18 @@ class LaneClaims:
         """Lock ready tracks and their lanes, and the changed lanes, and read the first jobs of the tracks."""
         found, now = Pass(changed=bool(changed)), execution.now
         parameters = {"lanes": as_text(list(changed)), "now": now}
-        waking = [lane for (lane,) in (yield Statement(self._sql["lanes_waking"], parameters))]
-        waking += [lane for lane, refund in changed.items() if refund]
+        pairs = yield Statement(self._sql["lanes_waking"], parameters)
+        waking = {lane for lane, _ in pairs} | {lane for lane, refund in changed.items() if refund}
         yield Statement(self._sql["tracks_due"], {"types": as_text(list(types)), "now": now})
         rows: list[Row] = []
         for ready in self.ready_parameters(types, limit):
             rows += yield Statement(self._sql["tracks_ready"], ready)
+        for woken in self.woken_parameters([pair for pair in pairs if pair[1] in types], limit):
+            rows += yield Statement(self._sql["tracks_woken"], woken)
         rows.sort(key=lambda row: (-row[2], row[5]))
-        for id, type, priority, fair, lanes, _ in rows[:limit]:
-            found.tracks.append(Track(id, type, priority, fair, msgspec.json.decode(lanes, type=list[str])))
+        for id, type, priority, fair, lanes, _, parked in rows[:limit]:
+            found.tracks.append(Track(id, type, priority, fair, msgspec.json.decode(lanes, type=list[str]), parked))
+        found.late = [id for id, *_, parked in rows[limit:] if parked is not None]
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
         if not ids:
             return found
@@ -133,6 +145,7 @@ class LaneClaims:
         if chains:
             for row in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
                 found.fronts[row[3]] = row
+        found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
         if not found.tracks:
             return
         number = -(-limit // len(found.tracks))
@@ -156,6 +169,13 @@ class LaneClaims:
             for each in tracks
         ]  # fmt: skip
 
+    def _waits_in_order(self, found: Pass, track: Track) -> bool:
+        """Whether a track stays parked at an order: the job at the front is in another track."""
+        if track.parked is None or found.lanes[track.parked].kind != "order":
+            return False
+        front = found.fronts.get(found.lanes[track.parked].front or "")
+        return front is None or front[0] != track.id
+
     def _orders(self, found: Pass, track: Track) -> list[str]:
         return [lane for lane in track.lanes if found.lanes[lane].kind == "order"]
 
@@ -166,7 +186,8 @@ class LaneClaims:
             permits = [{"lane": lane, "job": job.seq} for track, job in taken for lane in track.lanes]
             yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
             turns = {track.fair: turn + place for place, (track, _) in enumerate(taken)}
-            yield self.turn_instruction(turns)
+            rows = [{"fair": fair, "turn": number} for fair, number in sorted(turns.items())]
+            yield self.rows_instruction("track_turn", rows)
         yield from self._save_tracks(execution, found)
         yield from self._unpark(execution, found)
         lanes: list[dict[str, Any]] = []
@@ -177,36 +198,40 @@ class LaneClaims:
                 lane.wake_at = rate_allows_at(lane.tat, now, number=lane.number, per=lane.per, burst=lane.burst)
             lanes.append({"lane": lane.id, "tat": lane.tat, "wake_at": lane.wake_at})
         if lanes:
-            yield Many(self._sql["lane_save"], lanes)
+            yield self.rows_instruction("lane_save", lanes)
 
     def _save_tracks(self, execution: Execution, found: Pass) -> LanePlan[None]:
-        if not found.tracks:
-            return
-        asked = [{"track": each.id, "type": each.type, "priority": each.priority} for each in found.tracks]
-        first: dict[str, Micros | None] = dict((yield Statement(self._sql["track_next"], {"tracks": as_text(asked)})))
-        empty = [each.id for each in found.tracks if first[each.id] is None]
-        changes: list[dict[str, Any]] = []
-        claimed = {job.chain_id for _, job in found.choice.taken}
-        for track in found.tracks:
-            at = first[track.id]
-            if at is None:
-                continue
-            parked = found.choice.parked.get(track.id)
-            for lane in self._orders(found, track)[:1] if parked is None else ():
-                front = found.lanes[lane].front
-                row = found.fronts.get(front or "")
-                if row is None or row[0] != track.id or front in claimed:
-                    parked = lane
-                else:
-                    at = row[7]
-            if parked is not None:
-                found.lanes[parked].parked = True
-            if parked is not None or at > execution.now:
-                changes.append({"track": track.id, "ready_at": 0 if at <= execution.now else at, "parked": parked})
-        if empty:
-            yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
+        changes: list[dict[str, Any]] = [{"track": id, "ready_at": 0, "parked": None} for id in found.late]
+        if found.tracks:
+            asked = [{"track": each.id, "type": each.type, "priority": each.priority} for each in found.tracks]
+            rows = yield Statement(self._sql["track_next"], {"tracks": as_text(asked)})
+            first: dict[str, Micros | None] = dict(rows)
+            if empty := [each.id for each in found.tracks if first[each.id] is None]:
+                yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
+            for track in found.tracks:
+                at = first[track.id]
+                if at is not None and (change := self._changed_track(found, track, at, execution.now)) is not None:
+                    changes.append(change)
         if changes:
-            yield Many(self._sql["track_save"], changes)
+            yield self.rows_instruction("track_save", changes)
+
+    def _changed_track(self, found: Pass, track: Track, at: Micros, now: Micros) -> dict[str, Any] | None:
+        """What to write for a track whose first job is due at this time; None if the track stays as it is."""
+        parked = found.choice.parked.get(track.id)
+        for lane in self._orders(found, track)[:1] if parked is None else ():
+            front = found.lanes[lane].front
+            row = found.fronts.get(front or "")
+            if row is None or row[0] != track.id or front in found.claimed:
+                parked = lane
+            else:
+                at = row[7]
+        if parked is None and track.parked is not None and found.lanes[track.parked].full:
+            parked = track.parked
+        if parked is not None:
+            found.lanes[parked].parked = True
+        if parked == track.parked and (parked is not None or at <= now):
+            return None
+        return {"track": track.id, "ready_at": 0 if at <= now else at, "parked": parked}
 
     def _unpark(self, execution: Execution, found: Pass) -> LanePlan[None]:
         """Make as many parked tracks ready as the lanes have room for, of each type."""
@@ -217,19 +242,22 @@ class LaneClaims:
             if lane.parked and lane.id not in just_parked and lane.free(execution.now)
         }
         orders = [lane for lane in room if found.lanes[lane].kind == "order"]
+        fronts: list[dict[str, Any]] = []
         for lane in orders:
             row = found.fronts.get(found.lanes[lane].front or "")
             if row is not None:
-                yield Statement(self._sql["track_unpark_one"], {"lane": lane, "track": row[0]})
+                fronts.append({"lane": lane, "track": row[0]})
                 execution.hints.due.add(row[8])
                 found.changed = True
+        if fronts:
+            yield self.rows_instruction("track_unpark_one", fronts)
         others = sorted(room.keys() - set(orders))
         if not others:
             return
         pairs = yield Statement(self._sql["parked_types"], {"lanes": as_text(others)})
         if pairs:
             rooms = [{"lane": lane, "type": type, "room": room[lane]} for lane, type in sorted(pairs)]
-            yield Many(self._sql["track_unpark"], rooms)
+            yield self.rows_instruction("track_unpark", rooms)
             execution.hints.due.update(type for _, type in pairs)
             found.changed = True
 
@@ -246,6 +274,7 @@ def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, in
 def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, lanes_next: bool) -> Choice:
     """Choose from the tracks and the plain jobs with these priorities."""
     found.choice = choose(found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next)
+    found.claimed = {job.chain_id for _, job in found.choice.taken}
     return found.choice
 
 

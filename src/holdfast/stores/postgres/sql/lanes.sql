@@ -47,6 +47,10 @@ select exists (select 1 from holdfast.lane_change)
                   and track.ready_at <= holdfast.clock(:now::bigint)
                   and track.type not in (select paused.type from holdfast.paused))
 
+-- lanes_by_index: let the next statements of the transaction read tables by their indexes.
+-- A statement is planned once per connection. The tables of lanes are often empty then, and a plan that reads them whole would stay.
+select set_config('enable_seqscan', 'off', true)
+
 -- lane_changes: take the lanes that have changed.
 delete from holdfast.lane_change
  where lane_change.seq = any(array(
@@ -64,11 +68,23 @@ select wanted.name, wanted.kind, wanted.number, wanted.per, wanted.burst
   from json_to_recordset(:limits::json) wanted (name text, kind text, number bigint, per bigint, burst bigint)
     on conflict do nothing
 
--- lanes_waking: those of these lanes where tracks are parked, and the lanes whose time has come.
-select changed.lane from json_array_elements_text(:lanes::json) changed (lane)
- where exists (select 1 from holdfast.track where track.parked = changed.lane)
-union
-select lane.lane from holdfast.lane where lane.wake_at <= :now::bigint
+-- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks, and the lanes whose time has come.
+-- The recursion follows the index from one type to the next, however many tracks are parked.
+with recursive wanted as materialized (
+    select changed.lane, false as due from json_array_elements_text(:lanes::json) changed (lane)
+    union all
+    select lane.lane, true from holdfast.lane where lane.wake_at <= :now::bigint
+), found (lane, type, due) as (
+    select wanted.lane, (select track.type from holdfast.track where track.parked = wanted.lane order by track.type limit 1), wanted.due
+      from wanted
+    union all
+    select found.lane,
+           (select track.type from holdfast.track
+             where track.parked = found.lane and track.type > found.type order by track.type limit 1), false
+      from found
+     where found.type is not null
+)
+select distinct found.lane, found.type from found where found.type is not null or found.due
 
 -- tracks_due: make the tracks ready whose first job is due.
 update holdfast.track set ready_at = 0
@@ -83,7 +99,7 @@ update holdfast.track set ready_at = 0
 select first.*
   from json_array_elements_text(:types::json) wanted (type)
  cross join lateral (
-    select track.track, track.type, track.priority, track.fair, track.lanes, track.turn
+    select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
       from holdfast.track
      where track.parked is null and track.ready_at = 0 and track.type = wanted.type
      order by track.priority desc, track.turn
@@ -91,11 +107,32 @@ select first.*
        for update skip locked) first
  where wanted.type not in (select paused.type from holdfast.paused)
 
--- lanes_lock: lock these lanes in the order of their ids, and wait for claims that have locked them.
-select lane.lane from holdfast.lane
- where lane.lane = any(array(select json_array_elements_text(:lanes::json)))
- order by lane.lane
-   for update
+-- tracks_woken: lock the best tracks of a type that are parked at a lane, as many as the lane seems to have room for.
+-- A rate has room for one. The lanes are not locked yet: the number of running jobs only decides how many tracks are read.
+select best.*
+  from json_to_recordset(:pairs::json) wanted (lane text, type text)
+ cross join lateral (
+    select case rule.kind
+               when 'limit' then greatest(0, coalesce(lane.override, rule.override, rule.declared)
+                                             - (select count(*) from holdfast.permit where permit.lane = lane.lane))
+               else 1 end as room
+      from holdfast.lane
+      join holdfast.limits rule on rule.name = split_part(wanted.lane, chr(31), 1)
+     where lane.lane = wanted.lane
+    offset 0) roomy
+ cross join lateral (
+    select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
+      from holdfast.track
+     where track.parked = wanted.lane and track.type = wanted.type
+     order by track.priority desc, track.turn
+     limit least(roomy.room, :limit::bigint)
+       for update skip locked) best
+ where wanted.type not in (select paused.type from holdfast.paused)
+
+-- lanes_lock: lock these lanes, which are given in the order of their ids, and wait for claims that have locked them.
+select locked.lane
+  from json_array_elements_text(:lanes::json) wanted (lane)
+ cross join lateral (select lane.lane from holdfast.lane where lane.lane = wanted.lane for update) locked
 
 -- lanes_state: these locked lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
 -- A statement of its own: its snapshot is newer than the locks.
@@ -103,11 +140,12 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
        (select count(*) from holdfast.permit where permit.lane = lane.lane),
        case when rule.kind = 'order'
             then (select place.chain_id from holdfast.place where place.lane = lane.lane order by place.position limit 1) end,
-       exists (select 1 from holdfast.track where track.parked = lane.lane),
+       coalesce((select true from holdfast.track where track.parked = lane.lane limit 1), false),
        lane.wake_at is not null
-  from holdfast.lane
+  from json_array_elements_text(:lanes::json) wanted (lane)
+ cross join lateral (
+    select found.lane, found.override, found.tat, found.wake_at from holdfast.lane found where found.lane = wanted.lane offset 0) lane
   join holdfast.limits rule on rule.name = split_part(lane.lane, chr(31), 1)
- where lane.lane = any(array(select json_array_elements_text(:lanes::json)))
 
 -- track_jobs: lock the first due jobs of each of these tracks. Jobs that another transaction has locked are skipped.
 select first.*
@@ -122,19 +160,35 @@ select first.*
        for update skip locked) first
 
 -- order_jobs: lock the pending jobs of the chains at the front of orders, due or not.
-select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
-  from holdfast.job
- where job.status = 'pending' and job.track is not null
-   and (job.id = any(array(select json_array_elements_text(:chains::json))) and job.chain_index = 0
-        or job.chain_id = any(array(select json_array_elements_text(:chains::json))) and job.chain_index > 0)
-   for update skip locked
+with wanted as materialized (
+    select front.chain from json_array_elements_text(:chains::json) front (chain)
+), first as materialized (
+    select found.*
+      from wanted
+     cross join lateral (
+        select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+          from holdfast.job
+         where job.id = wanted.chain and job.chain_index = 0 and job.status = 'pending' and job.track is not null
+           for update skip locked) found
+), later as materialized (
+    select found.*
+      from wanted
+     cross join lateral (
+        select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+          from holdfast.job
+         where job.chain_id = wanted.chain and job.chain_index > 0 and job.status = 'pending' and job.track is not null
+           for update skip locked) found
+)
+select * from first union all select * from later
 
 -- permits_add: let jobs hold lanes.
 insert into holdfast.permit (lane, job)
 select wanted.lane, wanted.job from json_to_recordset(:permits::json) wanted (lane text, job bigint)
 
--- lane_save: write the state of a lane after a claim.
-update holdfast.lane set tat = :tat::bigint, wake_at = :wake_at::bigint where lane.lane = :lane::text
+-- lane_save: write the state of locked lanes after a claim.
+update holdfast.lane set tat = given.tat, wake_at = given.wake_at
+  from json_to_recordset(:rows::json) given (lane text, tat bigint, wake_at bigint)
+ where lane.lane = given.lane
 
 -- track_next: when the first waiting job of each of these tracks is due.
 select wanted.track,
@@ -143,8 +197,10 @@ select wanted.track,
          order by job.scheduled_at limit 1)
   from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
 
--- track_save: write the state of a track after a claim.
-update holdfast.track set ready_at = :ready_at::bigint, parked = :parked::text where track.track = :track::text
+-- track_save: write the state of locked tracks after a claim.
+update holdfast.track set ready_at = given.ready_at, parked = given.parked
+  from json_to_recordset(:rows::json) given (track text, ready_at bigint, parked text)
+ where track.track = given.track
 
 -- tracks_delete: forget tracks without waiting jobs.
 delete from holdfast.track where track.track = any(array(select json_array_elements_text(:tracks::json)))
@@ -152,7 +208,7 @@ delete from holdfast.track where track.track = any(array(select json_array_eleme
 -- track_turn: put the tracks of a lane that was served behind all others. Tracks of other claims are skipped.
 with served as materialized (
     select same.track, wanted.turn
-      from json_to_recordset(:turns::json) wanted (fair text, turn bigint)
+      from json_to_recordset(:rows::json) wanted (fair text, turn bigint)
       join holdfast.track same on same.fair = wanted.fair
        for update of same skip locked
 )
@@ -171,13 +227,41 @@ with recursive found (lane, type) as (
 select found.lane, found.type from found where found.type is not null
 
 -- track_unpark: make tracks of a type ready that are parked at a lane, best first.
-update holdfast.track set parked = null, ready_at = 0
- where track.track = any(array(
-    select best.track from holdfast.track best where best.parked = :lane::text and best.type = :type::text
-     order by best.priority desc, best.turn limit :room::bigint for update skip locked))
+-- Another transaction may have locked them all for a moment, to write their turn. Then the lane is read again.
+with given as materialized (
+    select wanted.* from json_to_recordset(:rows::json) wanted (lane text, type text, room bigint)
+), best as materialized (
+    select first.track, given.lane, given.type
+      from given
+     cross join lateral (
+        select track.track from holdfast.track
+         where track.parked = given.lane and track.type = given.type
+         order by track.priority desc, track.turn
+         limit given.room
+           for update skip locked) first
+), missed as (
+    insert into holdfast.lane_change (lane)
+    select distinct given.lane from given
+     where not exists (select 1 from best where best.lane = given.lane and best.type = given.type)
+)
+update holdfast.track set parked = null, ready_at = 0 from best where track.track = best.track
 
--- track_unpark_one: make a track ready if it is parked at this lane.
-update holdfast.track set parked = null, ready_at = 0 where track.track = :track::text and track.parked = :lane::text
+-- track_unpark_one: make a track ready if it is parked at this lane. See track_unpark.
+with given as materialized (
+    select wanted.* from json_to_recordset(:rows::json) wanted (lane text, track text)
+), best as materialized (
+    select first.track
+      from given
+     cross join lateral (
+        select track.track from holdfast.track where track.track = given.track and track.parked = given.lane for update skip locked) first
+), missed as (
+    insert into holdfast.lane_change (lane)
+    select distinct given.lane
+      from given
+      join holdfast.track on track.track = given.track and track.parked = given.lane
+     where not exists (select 1 from best where best.track = given.track)
+)
+update holdfast.track set parked = null, ready_at = 0 from best where track.track = best.track
 
 -- plain_priorities: the priorities of the best due jobs of these types that have no lanes, and how many there are of each.
 with recursive wanted as materialized (
@@ -220,7 +304,11 @@ update holdfast.job
        progress = null, progress_note = null
   from wanted
  where job.seq = any(:seqs::bigint[]) and wanted.type = job.type
-returning job.seq
+returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
+          job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
+          job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
+          job.timeout, job.keep, job.details, job.blockers, job.open_blockers, job.on_blocker_failure,
+          job.mismatches, job.mismatched_at, job.dedup_for
 
 -- held_orders: failed jobs that hold a place in an order.
 select place.lane, job.id

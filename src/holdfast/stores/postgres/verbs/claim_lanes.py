@@ -13,18 +13,18 @@ from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, as_text, changed_lanes, choose_jobs, counted_jobs
-from holdfast.stores.sql.plan import Statement
+from holdfast.stores.sql.plan import Row, Statement
 
 _ADMIT = SQL["lanes_admit"]
+_BY_INDEX = SQL["lanes_by_index"]
 _CHANGES = SQL["lane_changes"]
 _PLAIN_PRIORITIES = SQL["plain_priorities"]
 _CLAIM_CHOSEN = SQL["claim_chosen"]
 _CLAIM = SQL["claim"]
-_RECORDS = SQL["records"]
 
 
 class _Lanes(LaneClaims):
-    """One statement for all types, and one for all tracks."""
+    """One statement for all types, tracks or rows."""
 
     def ready_parameters(self, types: Collection[str], limit: int) -> Sequence[Mapping[str, Any]]:
         return [{"types": as_text(list(types)), "limit": limit}]
@@ -33,9 +33,12 @@ class _Lanes(LaneClaims):
         rows = [{"type": each.type, "track": each.id, "priority": each.priority} for each in tracks]
         return [{"tracks": as_text(rows), "limit": number, "now": now}] if rows else []
 
-    def turn_instruction(self, turns: Mapping[str, int]) -> Statement:
-        rows = [{"fair": fair, "turn": number} for fair, number in turns.items()]
-        return Statement(SQL["track_turn"], {"turns": as_text(rows)})
+    def woken_parameters(self, pairs: Sequence[Row], limit: int) -> Sequence[Mapping[str, Any]]:
+        rows = [{"lane": lane, "type": type} for lane, type in pairs]
+        return [{"pairs": as_text(rows), "limit": limit}] if rows else []
+
+    def rows_instruction(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement:
+        return Statement(SQL[name], {"rows": as_text(rows)})
 
 
 _LANES = _Lanes(SQL)
@@ -53,6 +56,7 @@ def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[st
         ((admitted, turn),) = yield Statement(_ADMIT)
         execution.hints.due.update(admitted)
         yield from execution.begin()
+        yield Statement(_BY_INDEX)
         changed = changed_lanes((yield Statement(_CHANGES, {"limit": CHANGES})))
         found = yield from _LANES.find(execution, types, changed, limit)
         newly_idle = found.idle - idle
@@ -65,8 +69,8 @@ def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[st
         if choice.taken:
             seqs = [job.seq for _, job in choice.taken]
             given = {"seqs": seqs, "counted": counted_jobs(found), "now": execution.now}
-            yield Statement(_CLAIM_CHOSEN, {**_terms(parameters), **given})
-            jobs += map(record, (yield Statement(_RECORDS, {"seqs": seqs})))
+            jobs += map(record, (yield Statement(_CLAIM_CHOSEN, {**_terms(parameters), **given})))
+            jobs.sort(key=lambda job: job.seq)
             for job in jobs:
                 execution.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
         if choice.plain:

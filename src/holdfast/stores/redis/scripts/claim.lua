@@ -122,13 +122,15 @@ end
 local lanes_next = false
 
 local function claim_level(sets, queue, served, parked)
+  local first = 1
   while #taken < limit do
-    local set = not (lanes_next and queue[1]) and take_best(sets)
+    local set = not (lanes_next and queue[first]) and take_best(sets)
     if set then
       taken[#taken + 1] = { member = set.member, term = set.term }
       lanes_next = true
-    elseif queue[1] then
-      local track = table.remove(queue, 1)
+    elseif queue[first] then
+      local track = queue[first]
+      first = first + 1
       local member = lanes.take_from(track, parked)
       if member then
         taken[#taken + 1] = { member = member, term = term_of[track.type] }
@@ -196,7 +198,7 @@ end
 for _, each in ipairs(taken) do
   local id = member_id(each.member)
   local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
-  local job = row[1] and unpack_job(id, row[1])
+  local job = row[1] and (loaded[id] or unpack_job(id, row[1]))
   if job and job.status == PENDING then
     job.status = RUNNING
     job.attempt = job.attempt + 1

@@ -34,22 +34,47 @@ select json_extract(value, '$.track'), json_extract(value, '$.type'), json_extra
        parked = case when exists (select 1 from holdfast_place place where place.lane = holdfast_track.parked)
                      then null else parked end
 
--- lanes_waking: those of these lanes where tracks are parked, and the lanes whose time has come.
-select changed.value from json_each(:lanes) changed
- where exists (select 1 from holdfast_track track where track.parked = changed.value)
-union
-select lane from holdfast_lane where wake_at <= :now
+-- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks, and the lanes whose time has come.
+-- The recursion follows the index from one type to the next, however many tracks are parked.
+with recursive found (lane, type, due) as (
+    select changed.value, (select min(track.type) from holdfast_track track where track.parked = changed.value), 0
+      from json_each(:lanes) changed
+    union all
+    select lane.lane, (select min(track.type) from holdfast_track track where track.parked = lane.lane), 1
+      from holdfast_lane lane
+     where lane.wake_at <= :now
+    union all
+    select found.lane, (select min(track.type) from holdfast_track track
+                         where track.parked = found.lane and track.type > found.type), 0
+      from found
+     where found.type is not null
+)
+select distinct lane, type from found where type is not null or due
 
 -- tracks_due: make the tracks ready whose first job is due.
 update holdfast_track set ready_at = 0
  where parked is null and ready_at > 0 and ready_at <= :now and type in (select value from json_each(:types))
 
 -- tracks_ready: the ready tracks of a type, best first.
-select track, type, priority, fair, lanes, turn
+select track, type, priority, fair, lanes, turn, parked
   from holdfast_track
  where parked is null and ready_at = 0 and type = :type and type not in (select paused.type from holdfast_paused paused)
  order by priority desc, turn
  limit :limit
+
+-- tracks_woken: the best tracks of a type that are parked at a lane, as many as the lane has room for. A rate has room for one.
+select track, type, priority, fair, lanes, turn, parked
+  from holdfast_track
+ where parked = :lane and type = :type and type not in (select paused.type from holdfast_paused paused)
+ order by priority desc, turn
+ limit min(:limit, (
+    select case rule.kind
+               when 'limit' then max(0, coalesce(lane.override, rule.override, rule.declared)
+                                        - (select count(*) from holdfast_permit permit where permit.lane = lane.lane))
+               else 1 end
+      from holdfast_lane lane
+      join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
+     where lane.lane = :lane))
 
 -- lanes_lock: which of these lanes exist. The write lock of the file is the lock of all lanes.
 select lane from holdfast_lane where lane in (select value from json_each(:lanes))

@@ -82,6 +82,16 @@ function lanes.allows(state, job, counts)
   return at <= now
 end
 
+function lanes.has_rate(track)
+  if track.has_rate == nil then
+    track.has_rate = false
+    for _, lane in ipairs(track.lanes) do
+      track.has_rate = track.has_rate or lanes.state(lane).kind == 'rate'
+    end
+  end
+  return track.has_rate
+end
+
 -- take_from: the next job of a track, holding its lanes; nil if it has none or must wait.
 function lanes.take_from(track, parked)
   track.at = track.at + 1
@@ -90,7 +100,7 @@ function lanes.take_from(track, parked)
   if not job or job.status ~= PENDING then
     return nil
   end
-  local counts = tonumber(redis.call('HGET', job_key(job.id), 'n') or 0) ~= job.attempt + 1
+  local counts = lanes.has_rate(track) and tonumber(redis.call('HGET', job_key(job.id), 'n') or 0) ~= job.attempt + 1
   for _, lane in ipairs(track.lanes) do
     if not lanes.allows(lanes.state(lane), job, counts) then
       parked[track.id] = lane
@@ -138,6 +148,7 @@ function lanes.put_back(track)
   local first = redis.call('ZRANGE', lanes.key('wait', track.id), 0, 0, 'WITHSCORES')
   if not first[1] then
     lanes.forget_state(track)
+    lanes.tracks[track.id] = nil
     redis.call('DEL', lanes.key('track', track.id))
     redis.call('SREM', prefix .. 'tracks', track.id)
     redis.call('SREM', lanes.key('fair', track.fair), track.id)
@@ -159,12 +170,17 @@ end
 
 -- end_pass: bring tracks and lanes up to date after a pass. Returns whether another pass may find more jobs.
 function lanes.end_pass(tracks, served, parked)
-  for _, fair in ipairs(served) do
-    lanes.serve(fair)
+  local last = {}
+  for n, fair in ipairs(served) do
+    last[fair] = n
+  end
+  for n, fair in ipairs(served) do
+    if last[fair] == n then
+      lanes.serve(fair)
+    end
   end
   local just_parked, used = {}, {}
   for _, track in ipairs(tracks) do
-    track = lanes.read_track(track.id)
     if parked[track.id] then
       lanes.park(track, parked[track.id])
       just_parked[parked[track.id]] = true

@@ -8,7 +8,7 @@
 -- track:TRACK: a hash. wait:TRACK: its pending jobs by due time. laned:TYPE: the pending jobs of a type that have lanes.
 -- ready:TYPE: ranks of ready tracks. timed:TYPE: tracks by the due time of their first job. parked:LANE:TYPE: ranks.
 -- wakes: lanes by the time at which a rate allows more. places:LANE: the order of an order. kept:CHAIN: orders of a chain.
-local lanes = { read = {}, states = {} }
+local lanes = { read = {}, states = {}, limits = {}, tracks = {} }
 
 -- of: the lanes of a job; nil if it has none.
 function lanes.of(job)
@@ -28,12 +28,19 @@ function lanes.name(lane)
   return string.sub(lane, 1, string.find(lane, '\31', 1, true) - 1)
 end
 
+-- read_limit: a limit, read once per script; nil if there is none.
 function lanes.read_limit(name)
-  local stored = redis.call('HGET', prefix .. 'limits', name)
-  return stored and cmsgpack.unpack(stored)
+  local limit = lanes.limits[name]
+  if not limit then
+    local stored = redis.call('HGET', prefix .. 'limits', name)
+    limit = stored and cmsgpack.unpack(stored) or nil
+    lanes.limits[name] = limit
+  end
+  return limit
 end
 
 function lanes.write_limit(name, limit)
+  lanes.limits[name] = limit
   redis.call('HSET', prefix .. 'limits', name, cmsgpack.pack(limit))
 end
 
@@ -42,8 +49,11 @@ function lanes.state(lane)
   local state = lanes.states[lane]
   if not state then
     local limit = lanes.read_limit(lanes.name(lane))
-    local tat = redis.call('HGET', prefix .. 'tats', lane)
-    local own = redis.call('HGET', prefix .. 'overrides', lane)
+    local tat = limit.kind == 'rate' and redis.call('HGET', prefix .. 'tats', lane)
+    if lanes.overridden == nil then
+      lanes.overridden = redis.call('EXISTS', prefix .. 'overrides') == 1
+    end
+    local own = lanes.overridden and redis.call('HGET', prefix .. 'overrides', lane)
     state = {
       lane = lane, kind = limit.kind, per = limit.per, burst = limit.burst, tat = tonumber(tat or 0),
       number = tonumber(own or limit.override or limit.declared),

@@ -68,7 +68,10 @@ function lanes.left(job)
       if redis.call('EXISTS', lanes.key('held', rule.lane)) == 0 then
         redis.call('SREM', prefix .. 'held', rule.lane)
       end
-      lanes.wake(rule.lane)
+      -- `entered` or `removed` follows: it wakes an order, when its front is known.
+      if rule.kind ~= 'order' then
+        lanes.wake(rule.lane)
+      end
     end
     due[job.type] = true
   end

@@ -9,15 +9,21 @@ function lanes.rank_of(track)
   return struct.pack('>I8I8', 2 ^ 32 - tonumber(track.priority), tonumber(track.turn)) .. track.id
 end
 
+-- read_track: a track, read once per script and changed with the stored one; nil if there is none.
 function lanes.read_track(id)
+  if lanes.tracks[id] then
+    return lanes.tracks[id]
+  end
   local row = redis.call('HMGET', lanes.key('track', id), 'type', 'priority', 'fair', 'lanes', 'turn', 'parked', 'order')
   if not row[1] then
     return nil
   end
-  return {
+  local track = {
     id = id, type = row[1], priority = row[2], fair = row[3], lanes = cmsgpack.unpack(row[4]), turn = row[5],
     parked = row[6] or nil, order = row[7] or nil,
   }
+  lanes.tracks[id] = track
+  return track
 end
 
 function lanes.parked_key(lane, type)
@@ -27,9 +33,10 @@ end
 -- forget_state: take a track out of the set that it is in.
 function lanes.forget_state(track)
   local rank = lanes.rank_of(track)
-  redis.call('ZREM', lanes.key('ready', track.type), rank)
-  redis.call('ZREM', lanes.key('timed', track.type), track.id)
-  if track.parked then
+  if not track.parked then
+    redis.call('ZREM', lanes.key('ready', track.type), rank)
+    redis.call('ZREM', lanes.key('timed', track.type), track.id)
+  else
     redis.call('ZREM', lanes.parked_key(track.parked, track.type), rank)
     if redis.call('EXISTS', lanes.parked_key(track.parked, track.type)) == 0 then
       redis.call('SREM', lanes.key('types', track.parked), track.type)
@@ -43,7 +50,11 @@ function lanes.forget_state(track)
 end
 
 function lanes.make_ready(track)
-  lanes.forget_state(track)
+  if track.parked then
+    lanes.forget_state(track)
+  else
+    redis.call('ZREM', lanes.key('timed', track.type), track.id)
+  end
   redis.call('ZADD', lanes.key('ready', track.type), 0, lanes.rank_of(track))
   due[track.type] = true
 end
@@ -54,6 +65,9 @@ function lanes.make_ready_at(track, at)
 end
 
 function lanes.park(track, lane)
+  if track.parked == lane then
+    return
+  end
   lanes.forget_state(track)
   redis.call('HSET', lanes.key('track', track.id), 'parked', lane)
   redis.call('ZADD', lanes.parked_key(lane, track.type), 0, lanes.rank_of(track))
@@ -115,6 +129,7 @@ function lanes.enter_track(job, own)
     }
     local fields = { 'type', track.type, 'priority', track.priority, 'fair', track.fair, 'lanes', cmsgpack.pack(ids) }
     redis.call('HSET', lanes.key('track', track.id), 'turn', track.turn, unpack(fields))
+    lanes.tracks[track.id] = track
     if order then
       redis.call('HSET', lanes.key('track', track.id), 'order', order)
     end
