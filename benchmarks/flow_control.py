@@ -1,4 +1,4 @@
-"""Holdfast with limits, orders and schedules: its own registry, so that the other scenarios measure types without limits."""
+"""Holdfast with limits and orders, in a registry of its own: the other scenarios measure types without limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.contender import About, Contender, Unsupported
+from benchmarks.contender import Unsupported
 from benchmarks.ours import BEST, Ours
 from benchmarks.ticks import tick
 from holdfast import Client, Jobs, Limit, Order, Worker

@@ -54,6 +54,8 @@ def _text(where: str) -> str:
         return (resources.files("holdfast.stores.redis.scripts") / where).read_text("utf-8")
     if ":" in where:
         package, name = where.split(":")
+        if package.endswith(".migrations"):
+            return files.read(package)[name]
         return files.statements(package)[name]
     spec = find_spec(where)
     assert spec is not None

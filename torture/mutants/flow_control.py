@@ -50,8 +50,8 @@ MUTANTS: dict[str, Mutant] = {
                 Edit(
                     "holdfast.stores.postgres.migrations:0001_jobs",
                     "    if old.status = 'running' and new.status <> 'running' then\n        with freed",
-                    "    if old.status = 'running' and new.status <> 'running' and old.leased_until > holdfast.clock(null) then\n"
-                    "        with freed",
+                    "    if old.status = 'running' and new.status <> 'running'\n"
+                    "       and old.leased_until > holdfast.clock(null) then\n        with freed",
                 ),
             ),
             "redis": (
@@ -159,7 +159,8 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 Edit(
                     "holdfast.stores.postgres.verbs.schedules",
-                    "    if version not in (op.expected, op.version):\n        return None\n    if version == op.expected:\n",
+                    "    if version not in (op.expected, op.version):\n        return None\n"
+                    "    if version == op.expected:\n",
                     "    if version != op.version:\n",
                 ),
             ),
