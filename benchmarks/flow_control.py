@@ -67,13 +67,15 @@ class OursFlow(Ours):
         await self.client.open()
 
     async def load(self, kind: str, numbers: Sequence[int]) -> int:
-        match kind:
+        """`limited 1000` and `ordered 1000` are jobs in so many lanes, in turn."""
+        name, _, lanes = kind.partition(" ")
+        match name:
             case "plain":
                 await self.client.start_many([free.bind(number) for number in numbers])
             case "limited":
-                await self.client.start_many([limited.bind(number, number // JOBS_PER_LANE) for number in numbers])
+                await self.client.start_many([limited.bind(number, number % int(lanes)) for number in numbers])
             case "ordered":
-                await self.client.start_many([ordered.bind(number, number // JOBS_PER_LANE) for number in numbers])
+                await self.client.start_many([ordered.bind(number, number % int(lanes)) for number in numbers])
             case _:
                 raise Unsupported(f"no {kind} jobs")
         return len(numbers)

@@ -29,10 +29,11 @@ class LaneDrain(_LaneScenario):
 
     def measure(self, run: Run, scale: float) -> dict[str, float]:
         run.ask("setup")
-        jobs = amount(LANES * JOBS_PER_LANE, scale)
+        lanes = amount(LANES, scale)
+        jobs = lanes * JOBS_PER_LANE
         unlimited, _ = drain(run, jobs=jobs, slots=None)
         run.ticks.create()
-        rate, _ = drain(run, jobs=jobs, slots=None, kind=self._kind)
+        rate, _ = drain(run, jobs=jobs, slots=None, kind=f"{self._kind} {lanes}")
         return {self.name: rate, f"{self.name}, of the unlimited pace": rate / unlimited}
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
-from holdfast.core.lanes import Choice, Lane, Track, WaitingJob, choose, interval, rate_allows_at
+from holdfast.core.lanes import Choice, Lane, LaneKind, Track, WaitingJob, choose, interval, rate_allows_at
 from holdfast.stores.sql.plan import Execution, Many, Row, Statement
 
 R = TypeVar("R")
@@ -51,6 +51,8 @@ class Pass:
 
     claimed: set[str] = field(default_factory=set[str])
     """The chains of the chosen jobs."""
+    kinds: set[LaneKind] = field(default_factory=set[LaneKind])
+    """The kinds of the lanes."""
 
     @property
     def idle(self) -> set[str]:
@@ -133,6 +135,7 @@ class LaneClaims:
             found.lanes[lane] = Lane(
                 lane, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes)
             )  # fmt: skip
+        found.kinds = {lane.kind for lane in found.lanes.values()}
         for lane, weight in changed.items():
             if weight and found.lanes[lane].number > 0:
                 state = found.lanes[lane]
@@ -150,9 +153,9 @@ class LaneClaims:
             return
         number = -(-limit // len(found.tracks))
         plain = [track for track in found.tracks if not self._orders(found, track)]
-        rows: list[Row] = []
-        for parameters in self.track_parameters(plain, number, execution.now):
-            rows += yield Statement(self._sql["track_jobs"], parameters)
+        asked = [{"track": each.id, "type": each.type, "priority": each.priority} for each in plain]
+        parameters = {"tracks": as_text(asked), "limit": number, "now": execution.now}
+        rows: list[Row] = (yield Statement(self._sql["track_jobs"], parameters)) if plain else []
         by_id = {track.id: track for track in found.tracks}
         for row in rows:
             by_id[row[0]].jobs.append(_waiting_job(found, by_id[row[0]], row))
@@ -162,13 +165,6 @@ class LaneClaims:
                 if row is not None and row[0] == track.id and row[7] <= execution.now:
                     track.jobs.append(_waiting_job(found, track, row))
 
-    def track_parameters(self, tracks: Sequence[Track], number: int, now: Micros) -> Sequence[Mapping[str, Any]]:
-        """The parameters of `track_jobs`, one set per statement."""
-        return [
-            {"type": each.type, "track": each.id, "priority": each.priority, "limit": number, "now": now}
-            for each in tracks
-        ]  # fmt: skip
-
     def _waits_in_order(self, found: Pass, track: Track) -> bool:
         """Whether a track stays parked at an order: the job at the front is in another track."""
         if track.parked is None or found.lanes[track.parked].kind != "order":
@@ -177,6 +173,8 @@ class LaneClaims:
         return front is None or front[0] != track.id
 
     def _orders(self, found: Pass, track: Track) -> list[str]:
+        if "order" not in found.kinds:
+            return []
         return [lane for lane in track.lanes if found.lanes[lane].kind == "order"]
 
     def save(self, execution: Execution, found: Pass, turn: int) -> LanePlan[None]:
@@ -280,6 +278,8 @@ def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, l
 
 def counted_jobs(found: Pass) -> list[int]:
     """The seqs of the chosen jobs that have a rate."""
+    if "rate" not in found.kinds:
+        return []
     return [
         job.seq
         for track, job in found.choice.taken
@@ -290,6 +290,7 @@ def counted_jobs(found: Pass) -> list[int]:
 def _waiting_job(found: Pass, track: Track, row: Row) -> WaitingJob:
     _, seq, id, chain_id, attempt, counted, details, *_ = row
     weights: dict[str, int] = {}
-    if any(found.lanes[lane].kind == "rate" for lane in track.lanes) and (lanes := lanes_of(details)) is not None:
-        weights = {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
+    if "rate" in found.kinds and any(found.lanes[lane].kind == "rate" for lane in track.lanes):
+        lanes = lanes_of(details)
+        weights = {} if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
     return WaitingJob(seq, id, chain_id, counted != attempt + 1, weights)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from holdfast.core.clock import Micros
-from holdfast.core.lanes import Track
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.postgres.execution import Execution
@@ -24,14 +22,10 @@ _CLAIM = SQL["claim"]
 
 
 class _Lanes(LaneClaims):
-    """One statement for all types, tracks or rows."""
+    """One statement for all types, lanes or rows."""
 
     def ready_parameters(self, types: Collection[str], limit: int) -> Sequence[Mapping[str, Any]]:
         return [{"types": as_text(list(types)), "limit": limit}]
-
-    def track_parameters(self, tracks: Sequence[Track], number: int, now: Micros) -> Sequence[Mapping[str, Any]]:
-        rows = [{"type": each.type, "track": each.id, "priority": each.priority} for each in tracks]
-        return [{"tracks": as_text(rows), "limit": number, "now": now}] if rows else []
 
     def woken_parameters(self, pairs: Sequence[Row], limit: int) -> Sequence[Mapping[str, Any]]:
         rows = [{"lane": lane, "type": type} for lane, type in pairs]

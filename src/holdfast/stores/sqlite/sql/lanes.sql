@@ -91,12 +91,17 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
   join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
  where lane.lane in (select value from json_each(:lanes))
 
--- track_jobs: the first due jobs of a track.
-select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
-  from holdfast_job
- where status = 'pending' and type = :type and track = :track and priority = :priority and scheduled_at <= :now
- order by scheduled_at, seq
- limit :limit
+-- track_jobs: the first due jobs of each of these tracks.
+select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+  from json_each(:tracks) wanted
+  join holdfast_job job on job.seq in (
+    select first.seq from holdfast_job first
+     where first.status = 'pending' and first.type = json_extract(wanted.value, '$.type')
+       and first.track = json_extract(wanted.value, '$.track') and first.priority = json_extract(wanted.value, '$.priority')
+       and first.scheduled_at <= :now
+     order by first.scheduled_at, first.seq
+     limit :limit)
+ order by wanted.key, job.scheduled_at, job.seq
 
 -- order_jobs: the pending jobs of the chains at the front of orders, due or not.
 select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
