@@ -52,6 +52,8 @@ class Contender:
     """How many starts one at a time, and how many in bulk."""
     only: ClassVar[frozenset[str] | None] = None
     """The scenarios it takes part in; None is all that fit."""
+    keyed: ClassVar[int] = 0
+    """How many jobs with a lock per key fill a few seconds; 0 if there are no such locks."""
     blocking: ClassVar[bool] = False
     """Whether `start` blocks: compared with SyncClient."""
 

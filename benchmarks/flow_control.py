@@ -57,6 +57,7 @@ class OursFlow(Ours):
     name = "Holdfast, limits"
     about = {store: about for store, about in Ours.about.items() if store != "memory"}  # noqa: RUF012
     only = frozenset({"lanes", "keyed"})
+    keyed = 20_000
 
     async def setup(self) -> None:
         async with Client(self.address, flow, migrate=True):
@@ -72,7 +73,7 @@ class OursFlow(Ours):
         match name:
             case "plain":
                 await self.client.start_many([free.bind(number) for number in numbers])
-            case "limited":
+            case "limited" | "keyed":
                 await self.client.start_many([limited.bind(number, number % int(lanes)) for number in numbers])
             case "ordered":
                 await self.client.start_many([ordered.bind(number, number % int(lanes)) for number in numbers])

@@ -46,6 +46,7 @@ METRICS = {
     "drain, 4 processes": Metric("/s"),
     "drain beside a million finished": Metric("/s"),
     "drain under a pinned snapshot": Metric("/s"),
+    "drain, a lock per key": Metric("/s"),
     "drain, limited lanes": Metric("/s"),
     "drain, limited lanes, of the unlimited pace": Metric("%"),
     "drain, ordered lanes": Metric("/s"),

@@ -30,6 +30,7 @@ class Dbos(Contender):
     drains = (600, 1000)
     has_steps = True
     starts = (300, 1000)
+    keyed = 500
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -58,6 +59,14 @@ class Dbos(Contender):
             self._client.enqueue({"queue_name": "benchmark", "workflow_name": "add"}, number)
 
     def load(self, kind: str, numbers: Sequence[int]) -> Any:
+        """A `keyed` job runs in the partition of its key, one at a time."""
+        name, _, keys = kind.partition(" ")
+        if name == "keyed":
+            for number in numbers:
+                key = str(number % int(keys))
+                options = {"queue_name": "keyed", "workflow_name": "add", "queue_partition_key": key}
+                self._client.enqueue(options, number)
+            return None
         if kind != "step":
             return super().load(kind, numbers)
         for number in numbers:
@@ -120,3 +129,4 @@ class Dbos(Contender):
         dbos.register_queue(
             "benchmark", worker_concurrency=slots, polling_interval_sec=POLL, on_conflict="always_update"
         )
+        dbos.register_queue("keyed", partition_concurrency=1, polling_interval_sec=POLL, on_conflict="always_update")

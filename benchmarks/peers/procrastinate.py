@@ -24,6 +24,7 @@ class Procrastinate(Contender):
     distributions = ("procrastinate", "psycopg")
     drains = (1200, 1500)
     starts = (500, 10000)
+    keyed = 1000
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -55,6 +56,15 @@ class Procrastinate(Contender):
 
     async def start_many(self, numbers: Sequence[int]) -> None:
         await self._add.batch_defer_async(*({"number": number} for number in numbers))
+
+    async def load(self, kind: str, numbers: Sequence[int]) -> int:
+        """A lock per key. Jobs of one batch share their lock, so each is deferred by a call of its own."""
+        name, _, keys = kind.partition(" ")
+        if name != "keyed":
+            return int(await super().load(kind, numbers) or len(numbers))
+        for number in numbers:
+            await self._add.configure(lock=f"key-{number % int(keys)}").defer_async(number=number)
+        return len(numbers)
 
     async def touch(self, sent: int) -> None:
         await self._touch.defer_async(sent=sent)

@@ -10,6 +10,7 @@ from benchmarks.scenarios.draining import Drain
 from benchmarks.scenarios.fan_in import FanIn
 from benchmarks.scenarios.history import History
 from benchmarks.scenarios.importing import Importing
+from benchmarks.scenarios.keyed import Keyed
 from benchmarks.scenarios.lanes import FullLane, LaneDrain
 from benchmarks.scenarios.latency import Latency
 from benchmarks.scenarios.pinned import Pinned
@@ -36,6 +37,7 @@ SCENARIOS: Sequence[Scenario] = (
     Processes(4),
     History(),
     Pinned(),
+    Keyed(),
     LaneDrain("limited"),
     LaneDrain("ordered"),
     FullLane("full lane"),

@@ -186,9 +186,9 @@ class Track:
     priority: int
     fair: str
     lanes: Sequence[str]
+    jobs: deque[WaitingJob] = field(default_factory=lambda: deque())
     parked: str | None = None
     """The lane at which it was parked when the claim read it."""
-    jobs: deque[WaitingJob] = field(default_factory=lambda: deque())
 
 
 @dataclass(slots=True)

@@ -121,7 +121,8 @@ class LaneClaims:
             rows += yield Statement(self._sql["tracks_woken"], woken)
         rows.sort(key=lambda row: (-row[2], row[5]))
         for id, type, priority, fair, lanes, _, parked in rows[:limit]:
-            found.tracks.append(Track(id, type, priority, fair, msgspec.json.decode(lanes, type=list[str]), parked))
+            track_lanes = msgspec.json.decode(lanes, type=list[str])
+            found.tracks.append(Track(id, type, priority, fair, track_lanes, parked=parked))
         found.late = [id for id, *_, parked in rows[limit:] if parked is not None]
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
         if not ids:
