@@ -124,4 +124,5 @@ async def _claim_all(client: Client) -> None:
 
 async def _claim(client: Client, limit: int) -> int:
     terms = tuple(TypeTerms(name, LEASE, 25) for name in ("free", "limited", "ordered", "render", "render_for"))
-    return len(await client.store.perform(ClaimJobs(terms, limit, "benchmark", new_token())))
+    claimed = await client.store.perform(ClaimJobs(terms, limit, "benchmark", new_token()))
+    return len(claimed)
