@@ -11,7 +11,7 @@ from benchmarks.results import Results
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure of ours, and the multiple of another's that it must reach."""
+    """A figure of Holdfast, and the multiple of another contender's figure that it must reach."""
 
     store: str
     metric: str
@@ -25,7 +25,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a bar stands. Without the figures that it needs, nothing is known."""
+    """Whether a bar is reached; unknown without its figures."""
 
     bar: Bar
     value: float | None
@@ -88,7 +88,7 @@ def verdicts(results: Results) -> list[Verdict]:
 
 
 def best_peer(results: Results, store: str, metric: str) -> tuple[str, float] | None:
-    """The peer that does best, and its figure."""
+    """The best peer and its figure."""
     names = {entry.contender for entry in results.entries.values() if entry.store == store}
     figures = {
         name: figure.value

@@ -1,4 +1,4 @@
-"""results.svg: drains as bars, for light and dark pages, drawn by these few lines."""
+"""results.svg: drains as bars, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 } .head { font-weight: 60
 
 
 def chart(results: Results) -> str:
-    """An SVG of the panels that there are figures for."""
+    """An SVG of the panels that have figures."""
     parts: list[str] = []
     top = 4
     for title, store, metric in PANELS:

@@ -56,7 +56,7 @@ async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dic
     left = expected
     while left and time.monotonic() < deadline:
         await asyncio.sleep(LOOK_EVERY)
-        # The store is asked only when all handlers have run: until then it is left to the workers.
+        # The store is read only after all handlers have run, so that the reads do not slow the workers down.
         if ticks.count() >= expected:
             left = await done(it.left())
     ended = time.monotonic_ns()
@@ -78,7 +78,7 @@ async def pick_up(it: Contender, options: argparse.Namespace, ticks: Ticks) -> d
             if time.monotonic() > deadline:
                 return {"unfinished": f"{ticks.count()} of {seen} handlers ran after {options.patience:.0f} s"}
             await asyncio.sleep(LOOK_EVERY)
-        # An idle worker is one that has gone to sleep again.
+        # Wait until the worker sleeps again.
         await asyncio.sleep(options.pause)
     return {"laps": ticks.laps()}
 
@@ -104,7 +104,7 @@ async def sequence(it: Contender, options: argparse.Namespace, ticks: Ticks) -> 
 
 
 async def alone(it: Any, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
-    """Everything in one process, for a store that no other can reach."""
+    """Everything in one process, for a store that other processes cannot use."""
     return {"figure": await it.alone(options.kind, options.count)}
 
 
@@ -141,7 +141,7 @@ def work(it: Contender, slots: int | None) -> None:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """What a group of errors is about: the first of its own."""
+    """The first error of an exception group."""
     inner: Sequence[BaseException] = getattr(error, "exceptions", ())
     return _innermost(inner[0]) if inner else error
 

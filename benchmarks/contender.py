@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a figure of a contender is worth: what it promises, and what is left of a job afterwards."""
+    """What a contender promises, and what is stored of a job afterwards."""
 
     guarantee: str
     retention: str
@@ -39,11 +39,11 @@ class Contender:
 
     name: ClassVar[str]
     about: ClassVar[dict[str, About]]
-    """By store."""
+    """The store that it runs on."""
     requirements: ClassVar[Sequence[str]] = ()
     """What pip installs into its own environment; nothing for those that run in ours."""
     module: ClassVar[str] = ""
-    """Whose import is timed."""
+    """The module whose import is timed."""
     distributions: ClassVar[Sequence[str]] = ()
     """The packages whose versions are reported."""
     drains: ClassVar[tuple[int, int]] = (1000, 1000)
@@ -64,24 +64,24 @@ class Contender:
         self.place = place
 
     def setup(self) -> Any:
-        """Make tables. Once per fresh storage, in a process of its own."""
+        """Create the tables. Called once per fresh storage, in a separate process."""
 
     def open(self) -> Any:
         """Connect, to start jobs."""
 
     def close(self) -> Any:
-        """Let go."""
+        """Close the connections."""
 
     def start(self, number: int) -> Any:
         """Start the job that adds 1 to a number."""
         raise NotImplementedError
 
     def start_many(self, numbers: Sequence[int]) -> Any:
-        """Start many in the way the library documents for it."""
+        """Start many, in the way that the library documents."""
         raise NotImplementedError
 
     def load(self, kind: str, numbers: Sequence[int]) -> Any:
-        """Start many of a kind: `plain` is all that peers know. Answers how many handlers will run for it."""
+        """Start many of a kind. Peers have only `plain`. Returns how many handlers will run."""
         if kind != "plain":
             raise Unsupported(f"no {kind} jobs")
         return self.start_many(numbers)
@@ -105,7 +105,7 @@ class Contender:
         raise NotImplementedError
 
     def work(self, slots: int | None) -> Any:
-        """Run jobs until killed: so many at a time, or with the best settings."""
+        """Run jobs until killed: this many at a time, or with the best settings."""
         raise NotImplementedError
 
 

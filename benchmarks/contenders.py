@@ -1,4 +1,4 @@
-"""Who is measured, and on what."""
+"""The contenders, and the stores that they run on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLASSES = {
     "RQ": "benchmarks.peers.rq:Rq",
     "streaQ": "benchmarks.peers.streaq:Streaq",
 }
-"""By name; imported when asked for, since not every interpreter has what each needs."""
+"""By name. A module is imported when it is needed: an interpreter has the packages of its own contender only."""
 
 
 def contender(name: str) -> type[Contender]:
@@ -44,10 +44,10 @@ def contender(name: str) -> type[Contender]:
 
 
 def contenders(store: str) -> list[type[Contender]]:
-    """Everybody on a store: Holdfast first, then the limit, then peers."""
+    """All contenders of a store: Holdfast first, then the limit, then peers."""
     return [each for each in map(contender, _CLASSES) if store in each.about]
 
 
 def peers() -> list[type[Contender]]:
-    """Those that need an environment of their own."""
+    """The contenders with a separate environment."""
     return [each for each in map(contender, _CLASSES) if each.requirements]

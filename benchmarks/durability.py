@@ -1,8 +1,8 @@
 """What a Redis server loses when it dies under load, per setting: ``python -m benchmarks.durability``.
 
 Four threads start chains one at a time; then the server is killed with SIGKILL and started again, or its replica is
-promoted. Lost is a chain whose start had returned and which is not there afterwards. The system survives, so what the
-server had written is kept whether it was synced or not: what a power failure loses is not measured here.
+promoted. A chain is lost if its start had returned and the chain does not exist afterwards. The system survives, so
+what the server had written is kept whether it was synced or not: what a power failure loses is not measured here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add(a: int, b: int) -> int:
 
 @dataclass(slots=True)
 class Loss:
-    """Of so many acknowledged starts, so many are gone."""
+    """How many starts were acknowledged, and how many of them are lost."""
 
     acknowledged: int = 0
     lost: int = 0
@@ -87,7 +87,7 @@ def missing(server: RedisServer, chains: list[str]) -> int:
 
 
 def killed(loss: Loss, seconds: float, *, appendonly: str = "no", appendfsync: str = "no") -> None:
-    """The server dies and comes back with what it has on disk."""
+    """Kill the server and start it again with its data on disk."""
     with run_redis(appendonly=appendonly, appendfsync=appendfsync) as server:
         load = Load(server.address(NAMESPACE, timeout="1"))
         length = load.run(seconds, server.stop)
@@ -96,7 +96,7 @@ def killed(loss: Loss, seconds: float, *, appendonly: str = "no", appendfsync: s
 
 
 def failed_over(loss: Loss, seconds: float, *, wait: int, lag: bool) -> None:
-    """The primary dies and its replica is promoted; with `lag`, one that had fallen behind a little."""
+    """Kill the primary and promote its replica; with `lag`, a replica that was a little behind."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -106,7 +106,7 @@ def failed_over(loss: Loss, seconds: float, *, wait: int, lag: bool) -> None:
 
             def end() -> None:
                 if lag:
-                    # Deaf for a moment, as one that is far away or busy: what it was sent stays on its way.
+                    # The replica is stopped for a moment, as if it were busy: what it was sent stays in its socket.
                     client.execute_command("REPLICAOF", "NO", "ONE")
                     time.sleep(0.3)
                 primary.stop()

@@ -1,4 +1,4 @@
-"""A virtual environment for each peer, so that their dependencies never meet: ``python -m benchmarks.environments``."""
+"""A virtual environment for each peer, without conflicts of dependencies: ``python -m benchmarks.environments``."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def interpreter(contender: type[Contender]) -> str:
 
 
 def installed(contender: type[Contender]) -> bool:
-    """Whether its environment is there, with what is asked for now."""
+    """Whether its environment exists with the current requirements."""
     return not contender.requirements or _stamp(contender).get("requirements") == " ".join(contender.requirements)
 
 
 def trouble(contender: type[Contender]) -> str | None:
-    """Why it cannot be run, if it cannot."""
+    """Why it cannot be run; None if it can."""
     if installed(contender):
         return None
     return _stamp(contender).get("trouble", "not installed: python -m benchmarks.environments")
 
 
 def install(contender: type[Contender]) -> str | None:
-    """Make its environment, unless it is there; answers what went wrong, and keeps the reason beside it."""
+    """Create its environment, unless it exists. Returns the error, and writes it to a file beside it."""
     if installed(contender):
         return None
     folder = _folder(contender)
@@ -51,7 +51,7 @@ def install(contender: type[Contender]) -> str | None:
 
 
 def versions(contender: type[Contender]) -> dict[str, str]:
-    """What is installed of what matters, asked of its own interpreter."""
+    """The installed versions of its packages, read by its own interpreter."""
     if not contender.distributions:
         return {}
     program = (
@@ -68,7 +68,7 @@ def versions(contender: type[Contender]) -> dict[str, str]:
 
 
 def _folder(contender: type[Contender]) -> Path:
-    # One that is measured in two ways is installed once.
+    # A peer that is measured in two ways is installed once.
     peer = next(each for each in contender.__mro__ if Contender in each.__bases__)
     return FOLDER / peer.__name__.lower()
 

@@ -1,7 +1,7 @@
 """Where the time between a start and its answer goes: ``python -m benchmarks.legs --store postgres``.
 
-A caller and an idle worker, each a process, on a fresh store. Each notes when it began and ended what it asked of the
-store; the legs between those moments add up to the round trip. Both processes read one clock, the machine's.
+A caller and an idle worker, each a process, on a fresh store. Each records when its operations of the store began and
+ended. The legs between these times add up to the round trip. Both processes read the clock of the machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 jobs = Jobs()
 _asked: dict[str, tuple[int, int]] = {}
-"""When the worker last began and ended each verb that did something, in nanoseconds."""
+"""When the worker last began and ended each verb that had an effect, in nanoseconds."""
 
 
 @jobs.job
@@ -67,7 +67,7 @@ async def work(url: str) -> None:
 
 
 async def measure(url: str, count: int) -> list[list[float]]:
-    """The legs of so many round trips, in milliseconds."""
+    """The legs of this many round trips, in milliseconds."""
     legs: list[list[float]] = []
     async with Client(url, jobs) as client:
         before: list[int] = []

@@ -1,4 +1,4 @@
-"""What is measured: each figure's name, unit, and which way is better."""
+"""The figures: name, unit, and whether higher or lower is better."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Metric:
     higher: bool = True
 
     def show(self, value: float) -> str:
-        """A figure for people."""
+        """A figure as text."""
         match self.unit:
             case "/s":
                 return f"{value:,.0f} /s"

@@ -1,4 +1,4 @@
-"""Holdfast itself, with every promise on."""
+"""Holdfast itself, with its default durability."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Ours(Contender):
     drains = (10_000, 30_000)
     starts = (1500, 30_000)
     options = ""
-    """What stands behind the path of a SQLite file."""
+    """The options after the path of a SQLite file."""
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -171,7 +171,7 @@ class Ours(Contender):
             await Worker(self.client, concurrency=slots or BEST[self.place.store]).run()
 
     async def alone(self, what: str, count: int) -> float:
-        """Measure in this one process: for a store that no other can reach."""
+        """Measure in this process: for a store that other processes cannot use."""
         async with Client(self.address, jobs) as client:
             match what:
                 case "one":
@@ -244,7 +244,7 @@ class OursNormal(Ours):
 
 
 class OursBlockingNormal(OursBlocking):
-    """Both: blocking code, as FlexiQ's and the limit's is, and synchronous=normal, as FlexiQ has it."""
+    """Blocking code, as in FlexiQ and the limit, with synchronous=normal, as in FlexiQ."""
 
     name = "Holdfast, SyncClient, synchronous=normal"
     about = OursNormal.about

@@ -1,4 +1,4 @@
-"""The processes of a run: each in its contender's own environment, all ended when the run does."""
+"""The processes of a run: each in the environment of its contender, all killed at the end of the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Broken(Exception):
 
 
 class Child:
-    """One process, that answers in lines of JSON. Its own children are in its group, and end with it."""
+    """One process that writes lines of JSON. Its children are in its process group, and end with it."""
 
     def __init__(self, contender: type[Contender], role: str, place: Place, ticks: Ticks, **options: Any) -> None:
         command = [interpreter(contender), "-m", "benchmarks.child", role, contender.name, place.store, place.url]
@@ -46,14 +46,14 @@ class Child:
             )  # fmt: skip
 
     def says(self, *, within: float) -> bool:
-        """Whether there is something to read, waiting so many seconds for it."""
+        """Whether there is something to read; waits for at most this many seconds."""
         assert self.process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             return bool(selector.select(within))
 
     def answer(self, seconds: float = END_SECONDS) -> dict[str, Any]:
-        """The next line that it says. Raises Broken or Unsupported with its reason if it has none to give."""
+        """The next line of its output. Raises Broken or Unsupported with its reason if there is none."""
         assert self.process.stdout is not None
         deadline = time.monotonic() + seconds
         line = b""
@@ -71,13 +71,13 @@ class Child:
         return said
 
     def go(self) -> None:
-        """Let it go on from where it waits."""
+        """Let it continue."""
         assert self.process.stdin is not None
         self.process.stdin.write(b"go\n")
         self.process.stdin.flush()
 
     def end(self) -> None:
-        """Kill it, and whatever it has started."""
+        """Kill it and all processes that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -100,13 +100,13 @@ class Run:
         self.ticks = ticks
 
     def ask(self, role: str, **options: Any) -> dict[str, Any]:
-        """Let a process do its part, and answer what it says."""
+        """Run one part of a contender in a process, and return its output."""
         with self.child(role, **options) as child:
             return child.answer()
 
     @contextmanager
     def child(self, role: str, **options: Any) -> Generator[Child]:
-        """A process for the length of the block."""
+        """A process until the end of the block."""
         child = Child(self.contender, role, self.place, self.ticks, **options)
         try:
             yield child

@@ -19,7 +19,7 @@ in one run, each in processes of its own, on fresh storage each time, in alterna
 the rounds; ± is half of the way from the least to the most. Every handler adds one to a number. A drain counts until
 the last job is settled in the store; its clock begins with the first handler. Pick-up is from just before the start
 to the handler's first line, in a worker that was idle, in another process. All servers run on this one machine,
-beside the workers, with the same settings for everybody.
+beside the workers, with the same settings for all contenders.
 """
 
 
@@ -75,7 +75,7 @@ def _store(results: Results, store: str) -> str:
 
 
 def _rows(results: Results, store: str, metric: str, names: Sequence[str]) -> list[list[str]]:
-    """Best first, each with how much better or worse Holdfast is."""
+    """The best first, each with the ratio to Holdfast."""
     higher = METRICS[metric].higher
     figures = {name: figure for name in names if (figure := results.figure(store, metric, name)) is not None}
     ours = figures.get("Holdfast")

@@ -1,4 +1,4 @@
-"""What a process and its children take: memory and CPU, read from /proc. Other systems report nothing."""
+"""Memory and CPU time of a process and its children, read from /proc. Empty on other systems."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def memory(group: int) -> int:
-    """Bytes of a process group, pages that several share counted once."""
+    """Bytes of a process group. Shared pages count once."""
     total = 0
     for pid in _members(group):
         try:
@@ -40,7 +40,7 @@ def _members(group: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields after the name, which may hold anything."""
+    """The fields after the name, which may contain any character."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Raw figures, kept as JSON, so that partial runs add up to a whole one."""
+"""Raw figures as JSON: several partial runs make a complete one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The median of the rounds, and half of the way from the least to the most as a part of it."""
+    """The median of the rounds, and half of their range relative to it."""
 
     value: float
     noise: float
@@ -62,7 +62,7 @@ class Results:
         return None
 
     def troubles(self) -> list[Entry]:
-        """Entries with something to tell."""
+        """Entries with a note."""
         return [entry for entry in self.entries.values() if entry.trouble]
 
     def write(self, file: Path) -> None:

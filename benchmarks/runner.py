@@ -1,4 +1,4 @@
-"""Runs scenarios: fresh storage for each run, everybody in every round, in alternating order."""
+"""Runs scenarios: fresh storage for each run, every contender in every round, in alternating order."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from benchmarks.storage.storage import Storage
 from benchmarks.ticks import Ticks
 
 LIBRARY = "library"
-"""Stands for no store at all: what a library costs before it is used."""
+"""Instead of a store: the cost of a library before it is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What to run of all that there is."""
+    """Which stores, scenarios and contenders to run."""
 
     stores: Collection[str] = (*STORES, LIBRARY)
     scenarios: Collection[str] = ()
-    """Beginnings of ideas; nothing means all."""
+    """Prefixes of scenarios; empty means all."""
     peers: Collection[str] | None = None
     """Names; None selects all contenders, an empty set none."""
     rounds: int = 3
@@ -51,16 +51,16 @@ def run(
 ) -> None:
     """Measure what was chosen. A contender that fails is reported with its reason, and does not stop the others.
 
-    `keep` is called after each scenario, so that a run which is broken off has not been for nothing.
+    `keep` is called after each scenario, so that an interrupted run keeps its figures.
     """
     results.machine = machine()
     for store in choice.stores:
         opened = memory_storage() if store == LIBRARY else STORES[store]()
-        everybody: list[type[Contender]] = [Ours, *peers()] if store == LIBRARY else contenders(store)
+        candidates: list[type[Contender]] = [Ours, *peers()] if store == LIBRARY else contenders(store)
         with opened as storage:
             results.facts |= storage.facts
             for scenario in filter(choice.takes, SCENARIOS):
-                wanted = [each for each in everybody if choice.has(each) and scenario.fits(each, store)]
+                wanted = [each for each in candidates if choice.has(each) and scenario.fits(each, store)]
                 if wanted:
                     _scenario(scenario, store, storage, wanted, choice, results, emit)
                     keep()

@@ -1,7 +1,7 @@
 """What handlers report to the runner through a memory-mapped file: that they ran, and how soon.
 
-A handler counts with `tick` in a slot of its own process, so no two processes write one number; nothing here asks the
-store, so counting costs every contender the same fraction of a microsecond.
+A handler counts with `tick` in a slot of its own process, so no two processes write one number. Counting does not use
+the store, so it costs every contender the same fraction of a microsecond.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 VARIABLE = "HOLDFAST_BENCH_TICKS"
 SLOTS = 8192
 _FIELDS = 2
-"""A slot is a count and when it first rose. The first slot's place holds how many are taken."""
+"""A slot is a count and the time of its first increase. The first slot holds the number of used slots."""
 _SIZE = 8 * _FIELDS * (SLOTS + 1)
 
 
@@ -28,7 +28,7 @@ class Ticks:
         self._laps = path.with_suffix(".laps")
 
     def create(self) -> None:
-        """Begin at nothing."""
+        """Reset all counts."""
         self.path.write_bytes(bytes(_SIZE))
         self._laps.write_bytes(b"")
 

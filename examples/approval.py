@@ -10,7 +10,7 @@ jobs = Jobs()
 
 @jobs.job
 async def request_leave(person: str, days: int) -> str | Bound[str]:
-    """Short leave is granted at once; a longer one goes to somebody's desk."""
+    """Short leave is granted at once; a longer one waits for an approval."""
     return f"{person} may go" if days <= 1 else await_approval.bind(person=person, days=days)
 
 

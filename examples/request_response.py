@@ -1,4 +1,4 @@
-"""Request and response: start a chain and wait for its output, or for the news that it failed."""
+"""Request and response: start a chain and wait for its output, or for the error with which it failed."""
 
 import asyncio
 import tempfile
@@ -32,7 +32,7 @@ async def main() -> None:
             try:
                 await client.wait(chain, timeout=0.05)
             except WaitTimeout:
-                print("no worker yet: the wait ends, the chain goes on")
+                print("no worker yet: the wait ends, the chain continues")
             async with Worker(client):
                 print(await client.wait(chain, timeout=10))
                 print(await client.run(quote.bind("teapot", amount=3), timeout=10))

@@ -30,6 +30,16 @@ PREFERRED = {
     "empty hands": "without locks",
     "of no more use": "no longer usable",
     "mourn": "log",
+    "everybody": "every worker, every caller, all contenders",
+    "somebody": "name the component: another process, a caller, a person",
+    "anybody": "name the component: any role, any process",
+    "for ever": "forever, without end, no limit",
+    "the begin": "the beginning, the start",
+    "at the begin": "at the beginning, at the start",
+    "so many at": "this many at",
+    "are so many": "are this many",
+    "goes on": "continues",
+    "going on": "running, in progress",
     "doomed": "to be deleted",
 }
 CHECKED = {".py", ".md", ".sql", ".lua", ".toml", ".yml", ".html", ".css", ".js", ""}

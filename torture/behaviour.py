@@ -15,7 +15,7 @@ from torture.history import History
 _MEASURED = 1_000_000
 
 Behaviour = Literal[
-    "return", "sleep", "block", "hog", "fail", "fail for ever", "reschedule", "refuse", "kill", "stop", "progress",
+    "return", "sleep", "block", "hog", "fail", "fail forever", "reschedule", "refuse", "kill", "stop", "progress",
     "interrupt", "close",
 ]  # fmt: skip
 
@@ -53,7 +53,7 @@ def record_start(attempt: Attempt | SyncAttempt, plan: Plan) -> None:
 
 
 async def behave(attempt: Attempt, plan: Plan) -> None:
-    if attempt.job.attempt > plan.times and plan.behaviour != "fail for ever":
+    if attempt.job.attempt > plan.times and plan.behaviour != "fail forever":
         return
     if plan.behaviour in HARSH and Recorder.history is not None:
         Recorder.history.note("behaviour", kind=plan.behaviour, job=attempt.job.id)
@@ -64,7 +64,7 @@ async def behave(attempt: Attempt, plan: Plan) -> None:
             time.sleep(plan.seconds)  # noqa: ASYNC251 - blocking the loop is the fault
         case "hog":
             _hold_the_interpreter(plan.seconds)
-        case "fail" | "fail for ever":
+        case "fail" | "fail forever":
             raise ValueError("as planned")
         case "interrupt":
             raise KeyboardInterrupt

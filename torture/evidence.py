@@ -54,7 +54,7 @@ class Facts(msgspec.Struct, kw_only=True):
     """The store has its own clock, independent of the clocks of its clients."""
     begun: int = 0
     ended: int = 0
-    """Begin and end of the load, by the real clock."""
+    """Start and end of the load, by the real clock."""
     quiet: bool = True
     """All due jobs were finished within the time limit after the load."""
     rows: list[Row] = []

@@ -83,7 +83,7 @@ class Note(msgspec.Struct):
 
 
 def read(folder: Path) -> tuple[list[Call], list[Note]]:
-    """The histories of a run: calls ordered by their begin, notes ordered by their time."""
+    """The histories of a run: calls ordered by their start, notes ordered by their time."""
     calls: list[Call] = []
     notes: list[Note] = []
     for path in sorted(folder.glob("history-*.jsonl")):

@@ -76,7 +76,7 @@ def names() -> list[str]:
 
 
 def in_turn(rng: random.Random, values: Iterable[T]) -> Iterator[T]:
-    """The values in a seeded order, repeated for ever."""
+    """The values in a seeded order, repeated forever."""
     shuffled = list(values)
     rng.shuffle(shuffled)
     return cycle(shuffled)

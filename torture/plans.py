@@ -11,7 +11,7 @@ from torture.jobs import toil, work
 from torture.settings import Settings
 
 BEHAVIOURS: dict[Behaviour, int] = {
-    "return": 670, "sleep": 150, "fail": 40, "fail for ever": 10, "refuse": 10, "reschedule": 20, "progress": 20,
+    "return": 670, "sleep": 150, "fail": 40, "fail forever": 10, "refuse": 10, "reschedule": 20, "progress": 20,
     "block": 12, "hog": 8, "kill": 4, "stop": 6, "interrupt": 10, "close": 10,
 }  # fmt: skip
 

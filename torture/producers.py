@@ -46,7 +46,7 @@ class Producers:
         return any(process.alive for process in self._slots)
 
     def begin(self) -> None:
-        """Set the begin of the load to now."""
+        """Let the load begin now."""
         self._begun = time.monotonic()
 
     def maintain(self) -> None:

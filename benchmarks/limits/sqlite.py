@@ -158,7 +158,7 @@ class SqliteLimit(Contender):
 
 
 class SqliteNormalLimit(SqliteLimit):
-    """What a power failure may undo."""
+    """With synchronous=normal: a power failure may undo the last commits."""
 
     name = "limit: sqlite3, synchronous=normal"
     about = {  # noqa: RUF012

@@ -27,7 +27,7 @@ class Drain(Scenario):
 
 
 def drain(run: Run, *, jobs: int, slots: int | None, kind: str = "plain", workers: int = 1) -> tuple[float, float]:
-    """Load, let the workers go, and wait; answers handlers a second and the most memory of a worker."""
+    """Load, start the workers, and wait. Returns handlers per second and the largest memory of a worker."""
     with ExitStack() as stack:
         producer = stack.enter_context(run.child("drain", count=jobs, kind=kind, patience=PATIENCE))
         producer.answer()

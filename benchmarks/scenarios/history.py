@@ -1,4 +1,4 @@
-"""A drain beside a million finished jobs: copies of one that ran, so that they look as the store left it."""
+"""A drain beside a million finished jobs: copies of one that ran, so that their rows are as the store writes them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class History(Scenario):
 
 
 def multiply(place: Place, count: int) -> None:
-    """So many copies of the one finished job that a store holds."""
+    """Add this many copies of the only finished job of the store."""
     match place.store:
         case "postgres":
             with closing(psycopg.connect(place.url, autocommit=True)) as connection:

@@ -27,7 +27,7 @@ class Importing(Scenario):
 
 
 def _seconds(python: str, program: str) -> float:
-    """The quickest of a few: what disturbs only ever adds."""
+    """The shortest of several: disturbances only add time."""
     taken: list[float] = []
     for _ in range(TRIES):
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""An idle worker: what it takes, how soon it picks a job up, and how long a start and its answer take."""
+"""An idle worker: its resources, the delay until it begins a job, and the time from a start to its answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Latency(Scenario):
 
 
 def percentile(laps: list[float], part: float) -> float:
-    """The lap that this part of all does not exceed."""
+    """The percentile of the laps."""
     return sorted(laps)[min(len(laps) - 1, int(part * len(laps)))]
 
 

@@ -16,10 +16,10 @@ class Scenario(ABC):
     """One thing to measure."""
 
     idea: ClassVar[str]
-    """The file's name; what `--scenarios` chooses by, and what a contender takes part in."""
+    """The name of its file. `--scenarios` and contenders refer to it."""
     stores: ClassVar[frozenset[str]] = SHARED
     everyone: ClassVar[bool] = True
-    """Peers too, or only Holdfast and the limit."""
+    """Whether peers take part, or only Holdfast and the limit."""
     name: str
 
     @abstractmethod
@@ -27,7 +27,7 @@ class Scenario(ABC):
         """Figures of one run, by the names of METRICS. Raises Broken or Unsupported with the reason."""
 
     def fits(self, contender: type[Contender], store: str) -> bool:
-        """Whether this can be asked of a contender at all."""
+        """Whether the contender can run this scenario."""
         if store not in self.stores or store not in contender.about:
             return False
         if contender.only is not None and self.idea not in contender.only:
@@ -36,5 +36,5 @@ class Scenario(ABC):
 
 
 def amount(number: int, scale: float) -> int:
-    """A part of the usual number, and never nothing."""
+    """A fraction of the usual number, at least 1."""
     return max(3, int(number * scale))

@@ -1,4 +1,4 @@
-"""Memory: as fresh as the process."""
+"""Memory: empty in each new process."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class PostgresStorage:
         name = f"run{next(self._numbers)}"
         with closing(self._server.connect()) as connection:
             connection.execute(f"create database {name}".encode())
-            # What the run before left to write is not this run's burden.
+            # Write the dirty pages of the previous run before this one.
             connection.execute("checkpoint")
         try:
             yield Place("postgres", f"postgresql://postgres@127.0.0.1:{self._server.port}/{name}")

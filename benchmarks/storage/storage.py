@@ -1,4 +1,4 @@
-"""The contract: a place for one run that holds nothing of the run before."""
+"""The contract: empty storage for one run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.contender import Place
 
 
 class Storage(Protocol):
-    """Where runs of one store take place."""
+    """Provides the storage of one store."""
 
     @property
     def facts(self) -> dict[str, str]:
@@ -17,5 +17,5 @@ class Storage(Protocol):
         ...
 
     def fresh(self) -> AbstractContextManager[Place]:
-        """A place with nothing in it, gone at the end of the block."""
+        """Empty storage, removed at the end of the block."""
         ...

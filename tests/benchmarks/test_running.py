@@ -64,7 +64,7 @@ def test_handlers_are_counted_with_when_the_first_began(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_everybody_on_a_store_says_what_it_promises_and_takes_part_in_something(store: str) -> None:
+def test_every_contender_of_a_store_states_its_promises_and_has_a_scenario(store: str) -> None:
     for each in contenders(store):
         about = each.about[store]
         assert about.guarantee

@@ -36,7 +36,7 @@ class Producer:
             self._stop.set()
             thread.join()
 
-    def work_goes_on(self) -> None:
+    def work_continues(self) -> None:
         """Wait until jobs that are accepted from now on complete."""
         with self._changed:
             known = len(self.accepted)
@@ -74,10 +74,10 @@ def test_a_crash_of_the_server_under_a_fleet_loses_nothing_and_commits_nothing_t
             fleet.start(lease=5.0)
         producer = Producer(client)
         with producer.running():
-            producer.work_goes_on()
+            producer.work_continues()
             for how in (signal.SIGQUIT, signal.SIGINT, signal.SIGQUIT):
                 server.restart(how)
-                producer.work_goes_on()
+                producer.work_continues()
 
         tokens = {number: client.wait(chain, timeout=120) for number, chain in producer.accepted.items()}
         with server.connect() as connection:
@@ -97,13 +97,13 @@ def test_redis_and_workers_that_are_killed_lose_no_acknowledged_job_and_all_jobs
             completed_before: list[str] = []
             with producer.running():
                 for victim in workers:
-                    producer.work_goes_on()
+                    producer.work_continues()
                     completed_before += [chain.id for chain in client.list_chains(status="completed", limit=50).items]
                     server.stop(signal.SIGKILL)
                     victim.kill()
                     server.start()
                     fleet.start(lease=2.0)
-                    producer.work_goes_on()
+                    producer.work_continues()
 
             tokens = {chain.id: client.wait(chain, timeout=120) for chain in producer.accepted.values()}
             chains = {chain.id: chain for chain in _all_chains(client)}

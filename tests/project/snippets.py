@@ -41,7 +41,7 @@ def snippets(page: Path) -> list[Snippet]:
 def run_page(page: Path) -> dict[str, Any]:
     """Run a page's Python snippets, one after the other, as one program with `await` allowed at its top.
 
-    What goes wrong shows the page and its line. Answers the names that the program left behind.
+    An error shows the page and its line. Returns the names that the program has defined.
     """
     program = ModuleType("page")
     names = vars(program)

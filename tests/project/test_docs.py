@@ -62,7 +62,7 @@ def test_no_snippet_is_left_without_a_language() -> None:
 
 
 def test_the_tests_that_a_page_names_exist() -> None:
-    """A failure without a test that shows it would be a claim."""
+    """The page names a test for each failure that it describes."""
     named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs/what-can-go-wrong.md").read_text(encoding="utf-8")))
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 

@@ -36,7 +36,7 @@ SAYS = {
     ],
     "outbox": ["order 2 was rolled back", "order 1 is confirmed", "orders: [(1, 1)]"],
     "periodic": ["runs: done, failed, done, done", "one chain per tick: True", "the last one: True"],
-    "request_response": ["the wait ends, the chain goes on", "cents=5997", "failed: Fail: cannot quote 0 pieces"],
+    "request_response": ["the wait ends, the chain continues", "cents=5997", "failed: Fail: cannot quote 0 pieces"],
 }
 
 

@@ -1,4 +1,4 @@
-"""What an installed Holdfast brings with it."""
+"""What an installation of Holdfast contains."""
 
 from importlib.metadata import entry_points, requires
 from importlib.resources import files

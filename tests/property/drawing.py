@@ -14,7 +14,7 @@ from holdfast.core.details import FailureHook, JobDetails, write_details, write_
 from holdfast.core.error_groups import StoredFailure
 from holdfast.core.lanes import JobLanes, LaneRule, job_lanes
 from holdfast.core.lifecycle import DedupScope, NewJob, Settlement, hook_chain
-from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.engine.operations import Filter, LimitDeclaration
 from holdfast.testing.lanes import limit, order, rate
 from tests.property.hook_ids import PARAMETER
@@ -137,7 +137,7 @@ def jobs(draw: st.DrawFn, id: str, chains: Sequence[str], unknown: str, now: Mic
         priority=priority,
         delay=draw(st.sampled_from((0, 0, 0, *MOMENTS, -SECOND))),
         at=draw(st.sampled_from((None, None, None, None, now - 5, now + 5 * SECOND))),
-        max_attempts=draw(st.sampled_from((None, None, FOR_EVER, 1, 2))),
+        max_attempts=draw(st.sampled_from((None, None, UNLIMITED, 1, 2))),
         timeout=draw(st.sampled_from((None, 5 * SECOND))),
         keep=draw(keeps),
         key=draw(st.sampled_from((None, None, *KEYS))),

@@ -40,7 +40,7 @@ class Recorder:
         self._changed.set()
 
     async def receive(self, event: str, *values: Any, times: int = 1) -> tuple[Any, ...]:
-        """Wait until such an event, beginning with these values, was received so often; returns the last."""
+        """Wait until this many events that begin with these values were received. Returns the last one."""
         async with asyncio.timeout(PATIENCE):
             while len(found := self.find(event, *values)) < times:
                 self._changed.clear()
@@ -77,7 +77,7 @@ class Handler:
         self._go.set()
 
     async def begun(self, *, times: int = 1) -> QueueJob[Any]:
-        """Wait until it was called so often."""
+        """Wait until it was called this many times."""
         async with asyncio.timeout(PATIENCE):
             while len(self.jobs) < times:
                 self._begun.clear()

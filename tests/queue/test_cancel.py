@@ -115,11 +115,11 @@ async def test_one_of_several_callers_that_cancel_a_job_gets_cancelled(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     perform = harness.store.perform
-    everybody_found_it = asyncio.Barrier(3)
+    all_found_it = asyncio.Barrier(3)
 
     async def perform_together(operation: Operation[Any]) -> Any:
         if isinstance(operation, Cancel):
-            await everybody_found_it.wait()
+            await all_found_it.wait()
         return await perform(operation)
 
     async with harness.queue() as queue:

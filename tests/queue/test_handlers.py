@@ -251,7 +251,7 @@ async def test_what_the_hook_sets_on_id_and_status_is_ignored(harness: Harness) 
         assert await queue.status("b") is None
 
 
-async def test_max_retries_counts_retries_and_none_is_for_ever(harness: Harness) -> None:
+async def test_max_retries_counts_retries_and_none_is_no_limit(harness: Harness) -> None:
     once, often = Handler(fail), Handler(fail_until(30))
     async with harness.queue(once, max_retries=0) as queue:
         with pytest.raises(AttemptsExhausted):

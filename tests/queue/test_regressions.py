@@ -1,6 +1,6 @@
-"""The defects of the queue that this one follows, each by name, on every store: none of them is ours.
+"""The known defects of the queue that served as the model: a test for each, on every store.
 
-What other files of this folder show at length is shown here once more in brief, so that the list is whole.
+Other files of this folder test some of them in more detail. Here the list is complete.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ async def test_binary_payloads_survive_retries_without_leaving_copies(harness: H
     assert [job.key for job in stored] == ["a"]
 
 
-async def test_an_undecodable_message_does_not_block_its_id_for_ever(harness: Harness) -> None:
+async def test_an_undecodable_message_does_not_block_its_id_forever(harness: Harness) -> None:
     async with harness.queue(Handler(), mismatch_timeout=0) as queue:
         async with harness.queue(payload_codec=MsgpackCodec()) as unrelated:
             with pytest.raises(JobFailed, match="cannot decode"):

@@ -74,7 +74,7 @@ async def test_one_waiters_timeout_does_not_disturb_another(harness: Harness) ->
         assert await soon(patient) == 1
 
     assert (timeout.value.id, timeout.value.timeout) == ("a", 0.01)
-    assert str(timeout.value) == "job 'a' was not finished after 0.01 s; it goes on, wait again for it"
+    assert str(timeout.value) == "job 'a' was not finished after 0.01 s; it continues, wait for it again"
 
 
 async def test_a_timeout_ends_the_wait_and_not_the_job(harness: Harness) -> None:

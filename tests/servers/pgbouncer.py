@@ -23,7 +23,7 @@ def find_pgbouncer() -> Path | None:
 
 @contextmanager
 def running_pgbouncer(program: Path, server: Postgres, *, connections: int = 3) -> Generator[int]:
-    """The port of a pooler before this server, that has so few connections that sessions keep changing hands."""
+    """The port of a pooler in front of this server. It has few connections, so clients often change sessions."""
     home = server.home / "pgbouncer"
     home.mkdir(exist_ok=True)
     port = free_port()

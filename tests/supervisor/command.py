@@ -25,7 +25,7 @@ WORKERS: dict[str, float] = {
 
 
 def written(harness: Harness, **workers: float) -> Path:
-    """A file for a supervisor on this ground."""
+    """A configuration file for a supervisor on this store."""
     path = harness.folder / "holdfast.toml"
     lines = [f"{key} = {value}" for key, value in {**WORKERS, **workers}.items()]
     path.write_text("\n".join([f'store = "{harness.url}"', f'app = "{APP}"', "[workers]", *lines, ""]))
@@ -48,7 +48,7 @@ class SupervisorProcess:
         self._reader.start()
 
     def wait_for(self, event: str, *, times: int = 1) -> None:
-        """Wait for the next so many log lines of this event."""
+        """Wait for the next log lines of this event, this many of them."""
         for _ in range(times):
             self._wait_until(event, lambda line: line.get("event") == event)
 

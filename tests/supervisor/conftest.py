@@ -28,5 +28,5 @@ async def each_harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
 
 @pytest.fixture
 def quick_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that die young are replaced after tenths of a second."""
+    """Processes that die soon after their start are replaced after tenths of a second."""
     monkeypatch.setattr(fleet, "CRASHING", Retry(initial=0.2, multiplier=2, jitter=0, max_attempts=None))

@@ -1,4 +1,4 @@
-"""A worker process that does not get far."""
+"""A worker process that exits before it is ready."""
 
 import sys
 

@@ -54,7 +54,7 @@ class Harness:
     async def supervised(
         self, *groups: Group, app: str = APP, clean: bool = True, **options: Any
     ) -> AsyncGenerator[tuple[Supervisor, Recorder]]:
-        """A supervisor at work. At the end it is stopped, and every process must have ended by itself, or not."""
+        """A running supervisor. It is stopped at the end. `clean`: none of its processes had to be killed then."""
         recorder = ProcessRecorder()
         supervisor = Supervisor(self.url, app, groups=groups or (QUICK,), observers=[recorder], **options)
         running = asyncio.create_task(supervisor.run())
@@ -83,7 +83,7 @@ class Harness:
         return begun, gate
 
     def barrier(self) -> Path:
-        """A gate for `queue_up`, shut."""
+        """A closed gate for `queue_up`."""
         gate = self.folder / "barrier"
         os.mkfifo(gate)
         return gate
@@ -93,7 +93,7 @@ QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, s
 
 
 async def read(path: Path) -> str:
-    """What somebody writes into a fifo."""
+    """What another process writes into a fifo."""
     return await in_thread(path.read_text)
 
 
@@ -103,7 +103,7 @@ async def write(path: Path) -> None:
 
 
 def lift(barrier: Path) -> int:
-    """Let everybody through who waits at a barrier or comes to it later, until the descriptor it answers is closed."""
+    """Let all processes pass a barrier, now and later, until the returned descriptor is closed."""
     return os.open(barrier, os.O_RDWR)
 
 
@@ -117,7 +117,7 @@ def most_at_once(kinds: Iterable[str]) -> int:
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """What a function answers that may wait for another process; if it waits in vain, nothing waits for it."""
+    """The result of a function that may wait for another process. It runs in a thread that is not joined."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 

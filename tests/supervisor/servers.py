@@ -1,4 +1,4 @@
-"""Database servers of a test's own: they can be stopped and started, and count what they are asked."""
+"""Database servers for one test: they can be stopped and started, and count their requests."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.servers.redis import run_redis
 
 @dataclass(frozen=True)
 class Server:
-    """A server. What it holds outlives a stop."""
+    """A server. Its data survives a stop."""
 
     url: str
     stop: Callable[[], None]
     start: Callable[[], None]
     asked: Callable[[], int]
-    """How many statements or requests it has been given so far, by anybody."""
+    """The number of statements or requests that it has received so far, from all clients."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What is due, and how seldom it is asked for."""
+"""What is due, and how often the backlog is read."""
 
 from __future__ import annotations
 

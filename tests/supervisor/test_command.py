@@ -1,4 +1,4 @@
-"""`holdfast supervise` as a shell, a service manager or a container runs it: signals, exit codes, sudden death."""
+"""`holdfast supervise` as a shell, a service manager or a container runs it: signals, exit codes, kills."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ async def test_signals_to_every_process_of_the_group_do_not_end_the_grace_period
     for _ in range(3):
         os.kill(worker, signal.SIGTERM)
     supervisor.signal(signal.SIGTERM)
-    with pytest.raises(subprocess.TimeoutExpired):  # it would end now, without the job, if they hurried its worker
+    with pytest.raises(
+        subprocess.TimeoutExpired
+    ):  # if the signals ended the grace period, it would end now, without the job
         await asyncio.to_thread(supervisor.process.wait, 0.7)
     await write(gate)
 

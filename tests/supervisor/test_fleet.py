@@ -1,4 +1,4 @@
-"""A fleet of stand-ins: bounds, replacement, backoff and whom it lets go, without a process or a clock."""
+"""A fleet of stand-ins: bounds, replacement, backoff and which process it drains, without a process or a clock."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class StandIn:
 
 @dataclass
 class Scene:
-    """A fleet, the time, and everybody who was ever started."""
+    """A fleet, the time, and all processes that were started."""
 
     group: Group = GROUP
     now: float = 100.0
-    everybody: list[StandIn] = field(default_factory=list[StandIn])
+    started: list[StandIn] = field(default_factory=list[StandIn])
     events: list[Event] = field(default_factory=list[Event])
     refusal: OSError | None = None
 
@@ -72,8 +72,8 @@ class Scene:
     def _start(self, order: Order) -> Any:
         if self.refusal is not None:
             raise self.refusal
-        self.everybody.append(StandIn(order, 1000 + len(self.everybody), self.now))
-        return self.everybody[-1]
+        self.started.append(StandIn(order, 1000 + len(self.started), self.now))
+        return self.started[-1]
 
 
 def order(group: Group) -> Order:
@@ -104,7 +104,7 @@ def test_those_that_drain_count_towards_the_most_there_may_be(scene: Scene) -> N
     assert len(scene.fleet.processes) == 4
     assert scene.active == []
 
-    scene.everybody[0].code = 0
+    scene.started[0].code = 0
     scene.turn(due=40)
 
     assert len(scene.fleet.processes) == 4
@@ -143,22 +143,22 @@ def test_the_least_busy_is_let_go_first(scene: Scene) -> None:
     scene.turn(due=0)
     scene.turn(due=0)
 
-    assert [each.busy for each in scene.everybody if each.draining] == [0, 2]
+    assert [each.busy for each in scene.started if each.draining] == [0, 2]
 
 
 def test_one_that_has_not_started_yet_is_let_go_before_any_other(scene: Scene) -> None:
     scene.turn(due=30)
-    scene.everybody[1].name = None
+    scene.started[1].name = None
 
     scene.turn(due=0)
     scene.turn(due=0)
 
-    assert [each.draining for each in scene.everybody] == [False, True, False]
+    assert [each.draining for each in scene.started] == [False, True, False]
 
 
 def test_a_process_that_dies_after_a_while_is_replaced_at_once(scene: Scene) -> None:
     scene.turn(after=60)
-    scene.everybody[0].code = -9
+    scene.started[0].code = -9
 
     scene.turn()
 
@@ -171,12 +171,12 @@ def test_processes_that_die_young_are_replaced_one_at_a_time_and_ever_more_slowl
     for each in scene.active:
         each.code = 1
     for _ in range(400):
-        before = len(scene.everybody)
+        before = len(scene.started)
         scene.turn(after=0.5)
-        if len(scene.everybody) > before:
-            assert len(scene.everybody) == before + 1
+        if len(scene.started) > before:
+            assert len(scene.started) == before + 1
             begun.append(scene.now)
-            scene.everybody[-1].name, scene.everybody[-1].code = None, 1
+            scene.started[-1].name, scene.started[-1].code = None, 1
 
     pauses = [later - earlier for earlier, later in pairwise(begun)]
     assert pauses == sorted(pauses)
@@ -226,7 +226,7 @@ def test_a_new_order_drains_those_of_the_old_one(scene: Scene) -> None:
 
     scene.turn()
 
-    assert [each.draining for each in scene.everybody] == [True, True, False, False]
+    assert [each.draining for each in scene.started] == [True, True, False, False]
 
 
 def test_a_retired_fleet_drains_and_starts_nothing(scene: Scene) -> None:
@@ -235,7 +235,7 @@ def test_a_retired_fleet_drains_and_starts_nothing(scene: Scene) -> None:
     scene.turn(due=40)
 
     assert scene.active == []
-    assert len(scene.everybody) == 2
+    assert len(scene.started) == 2
 
 
 def test_a_retired_fleet_that_is_wanted_again_starts_anew_within_its_bounds(scene: Scene) -> None:
@@ -246,7 +246,7 @@ def test_a_retired_fleet_that_is_wanted_again_starts_anew_within_its_bounds(scen
     scene.fleet.follow(order(GROUP))
     scene.turn(due=40)
     assert scene.active == []
-    for each in scene.everybody:
+    for each in scene.started:
         each.code = 0
     scene.turn(due=40)
 
@@ -256,7 +256,7 @@ def test_a_retired_fleet_that_is_wanted_again_starts_anew_within_its_bounds(scen
 def test_an_unknown_backlog_stops_no_process_and_dead_ones_are_replaced(scene: Scene) -> None:
     scene.turn(due=40)
     scene.turn(due=None, after=100)
-    scene.everybody[0].code = -9
+    scene.started[0].code = -9
 
     scene.turn(due=None)
 

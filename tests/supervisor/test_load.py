@@ -1,4 +1,4 @@
-"""Load that comes and goes, and sudden deaths, with real processes on every store that processes share."""
+"""Load that rises and falls, and killed processes, with real processes on every store that processes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One worker process in the hands of a machine that is at its limits."""
+"""One worker process on a machine without free threads or processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fleet and its database server: at rest while there is nothing to do, and through an outage."""
+"""A fleet and its database server: few statements while no job is due, and an outage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_an_idle_fleet_sends_no_statements_and_a_new_job_wakes_it(server: 
 
 
 async def _asked(server: Server, recorder: Recorder) -> int:
-    """How much a window of time costs the server in which nothing happens."""
+    """The number of requests in a period without jobs."""
     before = server.asked()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(WINDOW):
@@ -47,7 +47,7 @@ async def _asked(server: Server, recorder: Recorder) -> int:
     return server.asked() - before
 
 
-async def test_through_an_outage_the_fleet_holds_and_then_goes_on(server: Server, tmp_path: Path) -> None:
+async def test_through_an_outage_the_fleet_waits_and_then_continues(server: Server, tmp_path: Path) -> None:
     harness = Harness(tmp_path, server.url)
     barrier = harness.barrier()
     async with harness.client, harness.supervised() as (supervisor, recorder):

@@ -1,4 +1,4 @@
-"""A supervisor with real processes on a real file: grows, shrinks, replaces, drains."""
+"""A supervisor with real processes on a real file: it starts, stops, replaces and drains them."""
 
 from __future__ import annotations
 

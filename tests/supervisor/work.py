@@ -19,13 +19,13 @@ async def note(number: int) -> int:
 
 @jobs.job(retry=AT_ONCE)
 async def where() -> int:
-    """Which process it was."""
+    """The id of this process."""
     return os.getpid()
 
 
 @jobs.job(retry=AT_ONCE)
 def hold(begun: str, gate: str) -> int:
-    """Say so through one fifo, then wait until somebody opens the other."""
+    """Write to one fifo, then wait until the test opens the other."""
     with Path(begun).open("w") as pipe:
         pipe.write(str(os.getpid()))
     Path(gate).read_text()
@@ -34,7 +34,7 @@ def hold(begun: str, gate: str) -> int:
 
 @jobs.job(retry=AT_ONCE)
 def queue_up(barrier: str) -> int:
-    """Wait until somebody lifts the barrier; answers which process it was."""
+    """Wait until the test opens the barrier. Returns the id of this process."""
     Path(barrier).open().close()
     return os.getpid()
 
@@ -46,7 +46,7 @@ def compute(number: int) -> int:
 
 @jobs.job(retry=AT_ONCE, executor="process")
 def hog(begun: str) -> None:
-    """Say which processes this is, and whose child, then keep the interpreter, and the fifo, for ever."""
+    """Write the ids of this process and of its parent, then hold the GIL and keep the fifo open."""
     with Path(begun).open("w") as pipe:
         pipe.write(f"{os.getpid()} {os.getppid()}\n")
         pipe.flush()

@@ -167,7 +167,7 @@ def test_half_open_connections_count_once_a_client_closed_one(proxy: Proxy) -> N
     inject = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}["half-open connections"].inject
 
     assert not inject(0.0)
-    clients = [connect(proxy) for _ in range(40)]  # so many that some go dead, by the seed
+    clients = [connect(proxy) for _ in range(40)]  # enough that some go dead with this seed
     wait_until(lambda: proxy.accepted == 40)
     leaving = threading.Thread(target=_give_up_once_dead, args=(proxy, clients))
     leaving.start()
@@ -185,7 +185,7 @@ def test_a_fault_without_clients_has_no_effect(proxy: Proxy) -> None:
 def _give_up_once_dead(proxy: Proxy, clients: list[socket.socket]) -> None:
     wait_until(lambda: proxy.dead > 0)
     for client in clients:
-        client.sendall(b"anybody there?")
+        client.sendall(b"are you there?")
         client.close()
 
 

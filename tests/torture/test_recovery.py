@@ -1,4 +1,4 @@
-"""Recovery times: their begin, their end and their limits."""
+"""Recovery times: when they start, when they end, and their limits."""
 
 from __future__ import annotations
 

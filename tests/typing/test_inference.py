@@ -1,4 +1,4 @@
-"""mypy and pyright, both strict, read a signature as the contract it is."""
+"""mypy and pyright, both strict, infer the types of job types from their signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wake-ups as a third listener may write them: a bus within the process."""
+"""Wake-ups as a third party may write them: a bus within the process."""
 
 from __future__ import annotations
 

@@ -58,16 +58,16 @@ async def test_other_settlements_are_written_while_a_job_is_locked(harness: Work
     async def quick() -> None: ...
 
     chains = await harness.client.start_many([waits.bind() for _ in range(6)])
-    with unrelated() as somebody:
+    with unrelated() as connection:
         async with harness.worker(concurrency=6, lease=LONG):
             await harness.recorder.receive("started", times=6)
-            SyncClient(harness.store, harness.jobs).cancel(chains[2], tx=somebody)
+            SyncClient(harness.store, harness.jobs).cancel(chains[2], tx=connection)
             go_on.set()
             await harness.client.start_many([quick.bind() for _ in range(30)])
             await harness.recorder.receive("completed", times=30 + 5)
             assert not harness.recorder.find("completed", "lost", job_id=chains[2].id)
 
-            somebody.rollback()
+            connection.rollback()
             await harness.recorder.receive("completed", job_id=chains[2].id)
 
     assert [(await harness.job(chain)).output for chain in chains] == [1] * 6
@@ -81,13 +81,13 @@ async def test_a_locked_job_that_is_then_cancelled_is_lost(harness: WorkerHarnes
         await go_on.wait()
 
     chain = await harness.start(waits.bind())
-    with unrelated() as somebody:
+    with unrelated() as connection:
         async with harness.worker(lease=LONG):
             await harness.recorder.receive("started")
-            SyncClient(harness.store, harness.jobs).cancel(chain, tx=somebody)
+            SyncClient(harness.store, harness.jobs).cancel(chain, tx=connection)
             go_on.set()
             await harness.recorder.receive("store_error")
-            somebody.commit()
+            connection.commit()
 
             assert (await harness.ended(chain)).detail == "cancelled"
 
@@ -101,16 +101,16 @@ async def test_a_worker_that_stops_waits_for_separate_writes(harness: WorkerHarn
         return "done"
 
     chain = await harness.start(waits.bind())
-    with unrelated() as somebody:
+    with unrelated() as connection:
         async with harness.worker(lease=LONG) as worker:
             await harness.recorder.receive("started")
-            SyncClient(harness.store, harness.jobs).cancel(chain, tx=somebody)
+            SyncClient(harness.store, harness.jobs).cancel(chain, tx=connection)
             go_on.set()
             await harness.recorder.receive("store_error")
             worker.stop()
             await harness.recorder.receive("worker_stopping")
             assert not harness.recorder.find("worker_stopped")
-            somebody.rollback()
+            connection.rollback()
 
     assert (await harness.job(chain)).output == "done"
     assert [event.kind for event in harness.recorder.find("completed", "worker_stopped")] == [

@@ -14,7 +14,7 @@ from torture.evidence import Evidence
 
 TICK = 5_000
 """Microseconds by which two readings of one clock may differ: some audits have a resolution of milliseconds."""
-FOR_EVER = 0
+UNLIMITED = 0
 MOST_EXCUSED = 0.85
 """If a larger share of the load is excused, a time limit that held proves nothing."""
 LEAST_ATTENDED = 1_000_000
@@ -171,7 +171,7 @@ def attempts_count(evidence: Evidence) -> Tally:
             if is_claim(change):
                 limit = change.max_attempts
                 tally.expect(step == 1, f"{job_id}: a claim made attempt {change.attempt_before} into {change.attempt}")
-                if limit not in (None, FOR_EVER) and change.attempt > limit:
+                if limit not in (None, UNLIMITED) and change.attempt > limit:
                     tally.broken(f"{job_id}: attempt {change.attempt} of {limit}: {timeline(changes)}")
             elif change.before == "running" and change.after == "pending":
                 # Supervised processes write no history, so their releases are not recorded.

@@ -132,7 +132,7 @@ def _check_ends(tally: Tally, evidence: Evidence) -> None:
 
 
 def _waited(evidence: Evidence, call: Call, since: int) -> float:
-    """Seconds from `since`, or from the begin of the call, to its answer, without outages and freezes."""
+    """Seconds from `since`, or from the beginning of the call, to its answer, without outages and freezes."""
     assert call.ended is not None
     since = max(since, call.begun)
     return (call.ended - since - evidence.still(call.process, since, call.ended)) / 1e6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torture.mutants.mutant import Edit, Mutant
 
 _CAUGHT = "        except BaseException as error:\n            if run.call is not None and"
-_GOES_ON = "            if task.cancelling():"
+_NEXT_LINE = "            if task.cancelling():"
 
 MUTANTS: dict[str, Mutant] = {
     "keep what is closed": Mutant(
@@ -19,8 +19,8 @@ MUTANTS: dict[str, Mutant] = {
             ),
             Edit(
                 "holdfast.worker.slots",
-                f"                if ends_task(error, task):\n                    raise\n{_GOES_ON}",
-                f"                raise\n{_GOES_ON}",
+                f"                if ends_task(error, task):\n                    raise\n{_NEXT_LINE}",
+                f"                raise\n{_NEXT_LINE}",
             ),
         ),
         # On other stores the transaction is in the worker's memory, or the server ends it after the lease expires.

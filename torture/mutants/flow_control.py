@@ -35,7 +35,7 @@ MUTANTS: dict[str, Mutant] = {
         longer=20,
     ),
     "permits that stay": Mutant(
-        "the release of the lanes of a reaped job: its lanes stay full for ever",
+        "the release of the lanes of a reaped job: its lanes stay full forever",
         (1, 10, 23, 30),
         {
             "sqlite": (

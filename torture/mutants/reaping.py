@@ -55,7 +55,7 @@ MUTANTS: dict[str, Mutant] = {
                 ),
             )
         },
-        everywhere=(Edit("holdfast.core.settle", "return job.max_attempts in (None, FOR_EVER) or", "return True or"),),
+        everywhere=(Edit("holdfast.core.settle", "return job.max_attempts in (None, UNLIMITED) or", "return True or"),),
         stores=("sqlite", "postgres", "redis"),
         favour=("start_poison",),
     ),

@@ -1,4 +1,4 @@
-"""Mutants of polling: without it, a lost wake-up delays a waiter or a worker for ever."""
+"""Mutants of polling: without it, a lost wake-up delays a waiter or a worker forever."""
 
 from __future__ import annotations
 

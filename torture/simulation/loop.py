@@ -12,7 +12,7 @@ from typing import Any, TypeVarTuple
 Ts = TypeVarTuple("Ts")
 
 EPOCH = 1_767_225_600.0
-"""The begin of the simulated time: 1 January 2026, UTC."""
+"""The start of the simulated time: 1 January 2026, UTC."""
 TOGETHER = 1e-6
 """Timers within this many seconds are due at the same time: the resolution of a float of this size is not finer."""
 

@@ -45,7 +45,7 @@ def refusal(action: Action, chain: ChainRecord, *, chosen_as: Status, types: Col
     if types is not None and job.type not in types:
         return f"its current job is now of the type {job.type}"
     if action == "delete":
-        # A chain that was chosen as failed and was retried meanwhile is at work again.
+        # A chain that was chosen as failed and was retried meanwhile must not be changed.
         return None if job.status is chosen_as else f"it was {chosen_as} and is now {job.status}"
     if job.status not in _STATUSES[action]:
         return f"it is now {job.status}"

@@ -18,7 +18,7 @@ from holdfast.worker import Worker
 from holdfast.worker.attempt import Attempt
 
 _BATCHES: Final = 20
-"""An action is divided into about so many batches, within these sizes: the progress is visible."""
+"""An action has about this many batches, of these sizes, so that its progress is visible."""
 _SMALLEST: Final = 5
 _LARGEST: Final = 100
 

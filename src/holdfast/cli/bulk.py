@@ -26,7 +26,7 @@ SHOWN = 20
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List what would be changed, and change nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for a confirmation.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Act on so many at most, the newest first.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Act on at most this many, the newest first.")]
 Reason = Annotated[str | None, typer.Option(help="Shown in the audit.")]
 
 Act = Callable[[Sequence[Chosen]], "list[Document]"]

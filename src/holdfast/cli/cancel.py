@@ -15,7 +15,7 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.selection import Chosen, Ids, select
 from holdfast.core.failure import write as write_error
 from holdfast.core.record import UNFINISHED, Status
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.operations import Cancel
 from holdfast.errors import AlreadyCompleted
 

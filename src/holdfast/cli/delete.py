@@ -15,7 +15,7 @@ from holdfast.cli.filters import Filters
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.selection import Chosen, Ids, Selection, select
 from holdfast.client.sync_client import SyncClient
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.operations import Delete, Filter, GetBlockers, GetChains, ListJobs
 
 _Remove = Callable[[Sequence[str]], list[str]]

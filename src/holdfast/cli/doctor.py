@@ -74,7 +74,7 @@ def _without_external(run: Invocation, found: Sequence[Finding], *, stats: Stats
 def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
     """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own.
 
-    Where the app declares the type, without a handler, nothing is wrong: somebody outside completes them.
+    Where the app declares the type, without a handler, nothing is wrong: they are completed from outside.
     Nothing is known of the app without --app.
     """
     if run.flags.app is None:

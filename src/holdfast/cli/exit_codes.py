@@ -38,7 +38,7 @@ MEANINGS = {
     Exit.FAILED: "the chain failed or was cancelled, or what was asked is refused",
     Exit.USAGE: "wrong usage or configuration",
     Exit.NOT_FOUND: "no such chain, job, limit, schedule, step or worker",
-    Exit.TIMED_OUT: "timed out; the chain goes on",
+    Exit.TIMED_OUT: "timed out; the chain continues",
     Exit.UNREACHABLE: "the store cannot be reached",
 }
 

@@ -23,7 +23,7 @@ Names = Annotated[list[str], typer.Argument(metavar="TYPE...", help="Names of jo
 
 @command
 def pause(run: Invocation, types: Names, reason: Reason = None) -> None:
-    """Hand out no jobs of these types until they are resumed. Running ones go on."""
+    """Hand out no jobs of these types until they are resumed. Running ones continue."""
     names = typed_ids(types)
     with run.client() as client:
         _check_known(run, names, stored=client.stats().types)

@@ -1,6 +1,6 @@
 """Text from jobs, without characters that control a terminal.
 
-Names, keys, errors and payloads are whatever somebody put there: escape sequences that rewrite the screen or the
+Names, keys, errors and payloads may contain anything: escape sequences that rewrite the screen or the
 window's title, line feeds that forge a line, controls that turn the reading direction. All of them are shown, none
 is obeyed.
 """

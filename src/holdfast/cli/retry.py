@@ -14,7 +14,7 @@ from holdfast.cli.filters import Filters
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.selection import Chosen, Ids, select
 from holdfast.core.record import Status
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.operations import RetryJobs
 
 

@@ -9,7 +9,7 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import Document, status_document
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.selection import Chosen, Ids, select
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.operations import RunNow
 
 

@@ -123,18 +123,18 @@ class Client(
         `delay` or `at` set when it is due, and `priority` its order among due jobs. `after` lists chains that must
         complete first, and `on_blocker_failure` what happens if one fails. With `when="failed"` it waits for a failure
         of one of them, with `when="ended"` for their ends. `key` with `dedup`, `window` and `exclude` select existing
-        chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id. WrongBlockers if the type
-        declares blockers and `after` has not such chains.
+        chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id. Raises
+        WrongBlockers if the type declares blockers and `after` does not name chains of these types.
         """
         (chain,) = await self.start_many([with_start_options(bound, cast("StartKeywords", options))], tx=tx)
         return chain
 
     async def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
-        """Create many chains atomically. Options go on each bind. Returns the chains in the same order."""
+        """Create many chains atomically. Options are given on each bind. Returns the chains in the same order."""
         return await self._run(self._calls.start(bound_list(bounds), self._trace()), tx, client_calls.created)
 
     async def run(self, bound: Bound[T], *, timeout: Seconds | None = None, **options: Never) -> T:
-        """Start a chain and wait for its output. Start options go on the bind."""
+        """Start a chain and wait for its output. Start options are given on the bind."""
         refuse_start_options(options)
         timeout_seconds = wait_seconds(timeout)  # refused before anything is started
         named, new_chain_id = with_id(bound)

@@ -16,7 +16,7 @@ from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.retry import Seconds, seconds
 from holdfast.core.step_report import finished_steps
 from holdfast.core.waiting_cycles import check_batch
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about, log
 from holdfast.engine.operations import (

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class SharedCompleting:
-    """What Completing and SyncCompleting share: the procedures at the begin and at the end of the block.
+    """What Completing and SyncCompleting share: the procedures at the beginning and at the end of the block.
 
     Both run in one transaction, the application's `tx` or a new one.
     """

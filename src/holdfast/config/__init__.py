@@ -1,6 +1,6 @@
 """`holdfast.toml`: the store, the workers, retry policies, work kinds and logging, unknown keys are errors."""
 
-from holdfast.config.checked_table import ConfigError
+from holdfast.config.config_error import ConfigError
 from holdfast.config.file import read_settings
 from holdfast.config.settings import CATALOGUE, FILE, Settings
 

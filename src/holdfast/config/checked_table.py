@@ -11,23 +11,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+from holdfast.config.config_error import ConfigError
 from holdfast.config.line_numbers import KeyPath, line_of
 
 MOST = 2**31 - 1
 """The largest number in a setting. As seconds it is a century, and every store can hold it."""
 
 _VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|(\{[^}]*\}?))")
-
-
-class ConfigError(ValueError):
-    """An invalid setting. `key` is dotted; `line` is None if the file does not contain the key."""
-
-    def __init__(self, path: Path, complaint: str, *, key: str | None = None, line: int | None = None) -> None:
-        self.path = path
-        self.key = key
-        self.line = line
-        where = [str(path), *([f"line {line}"] if line else []), *([key] if key else [])]
-        super().__init__(f"{', '.join(where)}: {complaint}")
 
 
 @dataclass(frozen=True, slots=True)

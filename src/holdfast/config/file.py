@@ -6,7 +6,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.config.checked_table import ENVIRONMENT, ConfigError, Source, Table
+from holdfast.config.checked_table import ENVIRONMENT, Source, Table
+from holdfast.config.config_error import ConfigError
 from holdfast.config.line_numbers import lines_of
 from holdfast.config.listen_address import parse_listen
 from holdfast.config.retry_policies import read_retries

@@ -63,7 +63,7 @@ class Starter(_Bound[Client]):
         return chain
 
     async def start_many(self, bounds: Iterable[Bound[T]]) -> list[Chain[T]]:
-        """Create many chains in the transaction. Options go on each bind."""
+        """Create many chains in the transaction. Options are given on each bind."""
         return await self._client.start_many(bounds, tx=self._tx)
 
 
@@ -85,5 +85,5 @@ class SyncStarter(_Bound[SyncClient]):
         return chain
 
     def start_many(self, bounds: Iterable[Bound[T]]) -> list[Chain[T]]:
-        """Create many chains in the transaction. Options go on each bind."""
+        """Create many chains in the transaction. Options are given on each bind."""
         return self._client.start_many(bounds, tx=self._tx)

@@ -10,7 +10,7 @@ import msgspec
 from holdfast.core.clock import Micros
 from holdfast.core.details import origin_of, read_details
 
-FOR_EVER = 0
+UNLIMITED = 0
 """A `max_attempts` without limit. None means that the default of the worker applies."""
 
 

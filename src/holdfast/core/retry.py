@@ -40,7 +40,7 @@ class Retry:
         if not 0 <= self.jitter <= 1:
             raise ValueError("Retry: jitter must lie between 0 and 1")
         if self.max_attempts is not None and not 1 <= self.max_attempts < 2**31:
-            raise ValueError("Retry: max_attempts must be at least 1 and fit 32 bits, or None for ever")
+            raise ValueError("Retry: max_attempts must be at least 1 and fit 32 bits, or None for no limit")
 
     def delay(self, attempt: int, *, spread: Callable[[], float] = random.random) -> float:
         """Seconds to wait after the given attempt failed. `spread` yields numbers in [0, 1)."""

@@ -22,7 +22,7 @@ from holdfast.core.lifecycle import (
     SuspendedFor,
     hook_chain,
 )
-from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.errors import PayloadRefused
 
@@ -95,4 +95,4 @@ def _settle_mismatch(job: Record, error: PayloadRefused, retry: Retry, timeout: 
 
 def has_attempts_left(job: Record) -> bool:
     """Whether the job may run again after its current attempt."""
-    return job.max_attempts in (None, FOR_EVER) or job.attempt < job.max_attempts
+    return job.max_attempts in (None, UNLIMITED) or job.attempt < job.max_attempts

@@ -46,7 +46,7 @@ def dashboard(
     if authorize is None and token is None and not insecure:
         raise ValueError(
             "dashboard needs authorize=, a function that returns the Access of a request, or token=; "
-            "insecure=True gives everybody the role admin"
+            "insecure=True gives every viewer the role admin"
         )
     if (authorize is not None) + (token is not None) + insecure > 1:
         raise ValueError("dashboard takes one of authorize=, token= and insecure=True")

@@ -90,7 +90,7 @@ class Changes:
         self._deliver(None)
 
     async def close(self) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

@@ -13,7 +13,7 @@ from holdfast.codec.codec import codec_for
 from holdfast.core.job import Job
 from holdfast.dashboard.access import Access, Role
 from holdfast.dashboard.viewer import Viewer
-from holdfast.engine.acting import acting_as, audit_of
+from holdfast.engine.audit_user import acting_as, audit_of
 from holdfast.engine.operations import SendMessage
 from holdfast.errors import JobNotFound
 

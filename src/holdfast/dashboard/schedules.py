@@ -44,7 +44,7 @@ async def history(view: View, schedule: Schedule, now: datetime) -> list[PastTic
     counts = schedule.counts
     known = past_ticks(schedule, now)[: counts.started + counts.skipped + counts.missed]
     moments = {tick_id(schedule.name, to_micros(tick)): tick for tick in known}
-    # Jobs are found by their type, chains by the type of their first job are not.
+    # An index finds jobs by their type, but not chains by the type of their first job.
     recent = await view.viewer.read(client.list_jobs(type=schedule.type, limit=_JOBS_READ))
     for job in recent.items:
         if job.id.startswith(prefix) and (at := tick_of(job.id)) is not None:

@@ -1,7 +1,7 @@
 """Numbers that all viewers share: each is read once at a time, however many pages ask for it.
 
 A value is used again for a time that is proportional to the duration of its reading, and while a slow reading of the
-next one continues. So quick stores are always read anew, and pages do not load a store in trouble.
+next one continues. So quick stores are always read anew, and pages do not add load to a slow store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small bar charts as SVG attributes: no script, no style, and a text for those who do not see them."""
+"""Small bar charts as SVG attributes: no script, no style, and a text for screen readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static files: read once, compressed once, and cached by browsers for ever, because their URLs contain a hash."""
+"""Static files: read once, compressed once, and cached by browsers forever, because their URLs contain a hash."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def shorten(text: str, length: int = 200) -> str:
 
 
 def short_id(text: str) -> str:
-    """The end of a generated id: those of one moment begin alike. Other long ids without their middle."""
+    """The end of a generated id, because ids of the same time begin alike. Other long ids without their middle."""
     if _GENERATED.fullmatch(text):
         return f"…{text[-12:]}"
     return text if len(text) <= 32 else f"{text[:15]}…{text[-15:]}"

@@ -40,7 +40,7 @@ class UnawaitedCalls:
             raise RuntimeError(f"{name} was not awaited, so it did not run: write `await {name}`")
 
     def _left(self, *states: str) -> list[str]:
-        """The names of those in these states, by default in all but the last. Those that have not begun are closed."""
+        """The names of the coroutines in these states, or of all that have not ended. Those not begun are closed."""
         calls, self._calls = self._calls, []
         left: list[str] = []
         for name, call in calls:

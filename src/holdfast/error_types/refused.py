@@ -67,7 +67,7 @@ class NotPending(HoldfastError):
     @classmethod
     def blocker_deleted(cls, job_id: str, status: str) -> Self:
         """A retry is refused because a blocker was deleted: the job would wait forever."""
-        return cls(job_id, status, "one whose blockers were not deleted: it would wait for ever")
+        return cls(job_id, status, "one whose blockers were not deleted: it would wait forever")
 
     @classmethod
     def none_failed(cls, job_id: str, status: str) -> Self:

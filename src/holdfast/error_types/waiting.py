@@ -17,7 +17,7 @@ class WaitTimeout(HoldfastError, TimeoutError):
         self.id = id
         self.chain_id = id
         self.timeout = timeout
-        super().__init__(f"{subject} {id!r} was not finished after {timeout:g} s; it goes on, wait again for it")
+        super().__init__(f"{subject} {id!r} was not finished after {timeout:g} s; it continues, wait for it again")
 
 
 class StepTimeout(HoldfastError, TimeoutError):

@@ -40,7 +40,7 @@ class Execution(Generic[P, R]):
     started_at: datetime
     worker: str | None
     result_ttl: Seconds | None
-    """None: the result is kept for ever."""
+    """None: the result is kept forever."""
     result: R | None = field(default=None, repr=False)
     """The result that callers get, if the job completed."""
     error: BaseException | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_id, new_token
 from holdfast.core.lifecycle import NewJob, Settlement
-from holdfast.core.record import FOR_EVER, Claim, Record, Status
+from holdfast.core.record import UNLIMITED, Claim, Record, Status
 from holdfast.engine.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
 from holdfast.engine.procedures import Procedure
 from holdfast.worker.held_claims import lease_clock
@@ -42,11 +42,11 @@ class Leadership:
         """Become the leader if there is none, or if its lease has expired. Returns whether that succeeded."""
         self._claim = None
         job_id = new_id()
-        job = NewJob(job_id, self.type, job_id, b"null", max_attempts=FOR_EVER, keep=0, key=self.type)
+        job = NewJob(job_id, self.type, job_id, b"null", max_attempts=UNLIMITED, keep=0, key=self.type)
         yield Start((job,))
         yield Reap((self.type,), (), 1)
         sent = lease_clock()
-        terms = TypeTerms(self.type, duration(self._lease), FOR_EVER)
+        terms = TypeTerms(self.type, duration(self._lease), UNLIMITED)
         records: list[Record] = yield ClaimJobs((terms,), 1, self._candidate, new_token())
         if records:
             self._claim, self._renewed = records[0].claim, sent

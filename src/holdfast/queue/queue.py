@@ -11,7 +11,7 @@ from holdfast.client.client import Client
 from holdfast.client.client_calls import no_trace
 from holdfast.core import defaults
 from holdfast.core.job import Page
-from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.core.retry import Retry, Seconds
 from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer
@@ -87,7 +87,7 @@ class Queue(Generic[P, R]):
         A job whose worker does not renew it for `visibility_timeout` returns to the queue. The worker renews it every
         `renew_interval`, by default three times in that time. `timeout` is the time limit of one attempt. A payload
         that the codec cannot decode waits for another consumer, and fails `mismatch_timeout` after the first try.
-        `result_ttl` is how long results and errors are kept (None: for ever). `dedup_ttl` is how long the id of a
+        `result_ttl` is how long results and errors are kept (None: forever). `dedup_ttl` is how long the id of a
         completed job is taken, counted from its completion (None: as long as its result is kept). `grace` is how long
         `stop` waits for running jobs before it releases them.
         """
@@ -228,10 +228,7 @@ class Queue(Generic[P, R]):
         JobNotFound for a completed job whose id is taken, but whose result is not kept any more.
         """
         store = self._open_store()
-        after = blockers.listed(options.get("after", ()))
-        (job,) = self._calls.new_jobs([(id, payload)], options)
-        wait = self._calls.enqueue_and_wait(job, None if timeout is None else seconds(timeout), after)
-        result: R = await waiting.run(store, job.id, wait)
+        result: R = await waiting.run(store, *self._calls.enqueue_and_wait(id, payload, options, timeout))
         return result
 
     async def cancel(self, id: str) -> Cancelling:
@@ -272,7 +269,7 @@ class Queue(Generic[P, R]):
     # Operating
 
     async def pause(self, *, reason: str | None = None) -> None:
-        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on.
+        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs continue.
 
         The audit shows the reason.
         """

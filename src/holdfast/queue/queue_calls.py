@@ -21,7 +21,7 @@ from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.retry import Seconds, seconds
 from holdfast.core.settle import has_attempts_left
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
 from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Resume, Start, Started
@@ -118,9 +118,14 @@ class QueueCalls:
         return [self._answer(each) for each in enqueued]
 
     def enqueue_and_wait(
-        self, job: NewJob, timeout: float | None, after: Blockers = ()
-    ) -> Callable[[ChainSubscription], WaitProcedure]:
-        """Enqueue, and wait until the job is finished. Returns the result, or raises the error of the job."""
+        self, id: str, payload: Any, options: EnqueueKeywords, limit: Seconds | None
+    ) -> tuple[str, Callable[[ChainSubscription], WaitProcedure]]:
+        """Enqueue, and wait until the job is finished. The result is that of the job, or its error is raised.
+
+        Returns the id of the chain and the procedure, for `waiting.run`.
+        """
+        timeout, after = None if limit is None else seconds(limit), blockers.listed(options.get("after", ()))
+        (job,) = self.new_jobs([(id, payload)], options)
 
         def enqueue_and_wait(subscription: ChainSubscription) -> WaitProcedure:
             begun = monotonic()
@@ -138,7 +143,7 @@ class QueueCalls:
                     raise JobNotFound(job.key or job.id) from None
             return self._outcome(chain.last)
 
-        return enqueue_and_wait
+        return job.id, enqueue_and_wait
 
     def cancel(self, id: str) -> Procedure[Cancelling]:
         """If several callers cancel one job, exactly one gets "cancelled"."""

@@ -57,7 +57,7 @@ class QueueType(JobType[..., ..., Any]):
         limits: Iterable[AnyLimit] = (),
     ) -> None:
         if max_retries is not None and (isinstance(max_retries, bool) or max_retries < 0):
-            raise ValueError(f"max_retries must be at least 0, or None for ever, not {max_retries}")
+            raise ValueError(f"max_retries must be at least 0, or None for no limit, not {max_retries}")
         check_duration("visibility_timeout", visibility_timeout)
         check_duration("result_ttl", result_ttl)
         check_duration("dedup_ttl", dedup_ttl, zero=True)

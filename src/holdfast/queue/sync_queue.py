@@ -11,7 +11,7 @@ from holdfast.client.client_calls import no_trace
 from holdfast.client.sync_client import SyncClient
 from holdfast.core import defaults
 from holdfast.core.job import Page
-from holdfast.core.retry import Seconds, seconds
+from holdfast.core.retry import Seconds
 from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer
@@ -144,10 +144,7 @@ class SyncQueue(Generic[P, R]):
         JobNotFound for a completed job whose id is taken, but whose result is not kept any more.
         """
         store = self._open_store()
-        after = blockers.listed(options.get("after", ()))
-        (job,) = self._calls.new_jobs([(id, payload)], options)
-        wait = self._calls.enqueue_and_wait(job, None if timeout is None else seconds(timeout), after)
-        result: R = waiting.run_sync(store, job.id, wait)
+        result: R = waiting.run_sync(store, *self._calls.enqueue_and_wait(id, payload, options, timeout))
         return result
 
     def cancel(self, id: str) -> Cancelling:
@@ -183,7 +180,7 @@ class SyncQueue(Generic[P, R]):
     # Operating
 
     def pause(self, *, reason: str | None = None) -> None:
-        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on.
+        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs continue.
 
         The audit shows the reason.
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.codec.annotations import name_of
 from holdfast.core.details import FailureHook, write_hook, write_lanes
 from holdfast.core.hooks import Failure
-from holdfast.core.record import FOR_EVER
+from holdfast.core.record import UNLIMITED
 
 if TYPE_CHECKING:
     from holdfast.registry.job_type import AnyJobType
@@ -58,4 +58,4 @@ def _stored_lanes(hook: AnyJobType) -> str | None:
 
 def declared_limit(declared: AnyJobType) -> int | None:
     """The limit of attempts that a type declares. None: the worker decides."""
-    return None if declared.retry is None else declared.retry.max_attempts or FOR_EVER
+    return None if declared.retry is None else declared.retry.max_attempts or UNLIMITED

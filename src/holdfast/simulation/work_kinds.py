@@ -43,7 +43,7 @@ class WorkKind:
         if self.weight < 0:
             raise ValueError(f"weight must be at least 0, not {self.weight}")
         if self.outcome == "fail" and self.retryable and self.retry.max_attempts is None:
-            raise ValueError(f"{self.name!r} would fail for ever: limit its retries, or say retryable = false")
+            raise ValueError(f"{self.name!r} would fail forever: limit its retries, or say retryable = false")
 
     @property
     def type(self) -> str:

@@ -25,7 +25,7 @@ from holdfast.worker.parent_death import signal_when_parent_dies
 
 LONGEST_SLEEP = 60.0
 """The poll interval while wake-ups arrive, in seconds. It is long so that an idle fleet sends few statements."""
-FOR_EVER = 10 * 365 * 86400.0
+ENDLESS_GRACE = 10 * 365 * 86400.0
 BUSY_EVERY = 0.2
 LAST_MOMENTS = 8.0
 """Seconds after the grace period in which outcomes are written. The process then exits in any case."""
@@ -105,7 +105,7 @@ class _Child:
         self._worker = worker = Worker(
             client, concurrency=group.concurrency, types=self._order.types, poll_interval=LONGEST_SLEEP,
             poll_without_wakeups=group.poll_without_wakeups, lease=group.lease, renew_interval=group.renew_interval,
-            timeout=group.timeout, mismatch_timeout=group.mismatch_timeout, grace=FOR_EVER, retry=group.retry,
+            timeout=group.timeout, mismatch_timeout=group.mismatch_timeout, grace=ENDLESS_GRACE, retry=group.retry,
             memory_limit=group.memory_limit, observers=[self._attempts] if self._order.count_attempts else [],
         )  # fmt: skip
         worker.on_drain = self._drained

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.client.sync_client import SyncClient
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_token
-from holdfast.core.job import Chain, Job
+from holdfast.core.job import Chain
 from holdfast.core.record import Record
 from holdfast.core.retry import Retry
 from holdfast.engine.operations import ClaimJobs, Start, TypeTerms
@@ -23,9 +23,8 @@ from holdfast.stores.memory import MemoryStore
 from holdfast.testing.builders import new_job
 from holdfast.worker.abort_signal import Signal
 from holdfast.worker.attempt import Attempt
-from holdfast.worker.completion_rules import CompletionState
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.held_claims import lease_clock
-from holdfast.worker.steps.attempt_steps import AttemptSteps
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.sync_attempt import SyncAttempt
 from holdfast.worker.threads import Threads
@@ -79,9 +78,9 @@ async def unit_attempt(
     the end of the block, and rolled back after an error. `attempt` is the number of the attempt. `messages` are those
     that `receive` finds.
     """
-    job = _UnitJob(bound, tx, attempt, messages)
+    job = _UnitJob(bound, tx, attempt, messages, blockers)
     threads = Threads("holdfast-unit-test")
-    made = _with_state(UnitAttempt(**job.parameters, blockers=blockers, threads=threads), state)
+    made = _with_state(UnitAttempt(job.parts, threads=threads), state)
     try:
         yield made
         if job.completion.tx is not None:
@@ -106,9 +105,9 @@ def sync_unit_attempt(
     messages: Mapping[str, Any] | None = None,
 ) -> Generator[SyncUnitAttempt]:
     """The same for a plain handler."""
-    job = _UnitJob(bound, tx, attempt, messages)
+    job = _UnitJob(bound, tx, attempt, messages, blockers)
     with _running_loop() as loop:
-        made = _with_state(SyncUnitAttempt(**job.parameters, blockers=blockers, loop=loop), state)
+        made = _with_state(SyncUnitAttempt(job.parts, loop=loop), state)
         try:
             yield made
             if job.completion.tx is not None:
@@ -138,23 +137,25 @@ def _running_loop() -> Generator[asyncio.AbstractEventLoop]:
 class _UnitJob:
     """A claimed job in a store of its own, with what an attempt of it needs."""
 
-    def __init__(self, bound: Bound[Any, Any], tx: Any, attempt: int, messages: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        bound: Bound[Any, Any],
+        tx: Any,
+        attempt: int,
+        messages: Mapping[str, Any] | None,
+        blockers: tuple[Any, ...],
+    ) -> None:
         store, jobs = _UnitStore(tx), Jobs()
         jobs.add(bound.type)
         record = replace(_claimed(store, bound), attempt=attempt)
         for name, value in (messages or {}).items():
             SyncClient(store, jobs).send(record.chain_id, name, value)
-        completion = CompletionState[Any](record, bound.type, jobs)
-        signal = Signal()
-        self.completion = completion
         self.steps = StepStore(store, Retry())
-        steps = AttemptSteps(
-            record, signal, lease_clock(), store=self.steps, in_block=lambda: completion.in_block
+        self.parts = AttemptParts.of(
+            record, bound.type, Signal(), lease_clock(), store=store, jobs=jobs, step_store=self.steps,
+            blockers=blockers,
         )  # fmt: skip
-        self.parameters: dict[str, Any] = {
-            "job": Job(record, jobs), "store": store, "jobs": jobs, "completion": completion, "signal": signal,
-            "middlewares": (), "steps": steps,
-        }  # fmt: skip
+        self.completion = self.parts.completion
 
 
 A = TypeVar("A", UnitAttempt, SyncUnitAttempt)

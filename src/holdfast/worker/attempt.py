@@ -8,22 +8,20 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, overload
 
 from holdfast.client.plugged_starts import Starts
-from holdfast.core.job import Chain, Job
+from holdfast.core.job import Chain
 from holdfast.engine import procedures
 from holdfast.engine.operations import Start
 from holdfast.engine.rollback import roll_back
-from holdfast.engine.store import Store
 from holdfast.engine.unawaited import UnawaitedCalls, check_statements
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
-from holdfast.worker.abort_signal import Signal
 from holdfast.worker.attempt_blocks import Begin, Block, Body, Commit, Perform, RollBack, SharedAttempt
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_types import Blockers, State, Tx
 from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone
-from holdfast.worker.middleware import Middleware, block_manager
+from holdfast.worker.middleware import block_manager
 from holdfast.worker.sessions import SessionTransaction
 from holdfast.worker.steps.async_steps import AsyncSteps
-from holdfast.worker.steps.attempt_steps import AttemptSteps
 from holdfast.worker.threads import Threads
 
 if TYPE_CHECKING:
@@ -73,24 +71,9 @@ class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
 
     __holdfast_attempt__: ClassVar[str] = "async"
 
-    def __init__(
-        self,
-        job: Job,
-        *,
-        store: Store,
-        jobs: Jobs,
-        completion: CompletionState[Any],
-        signal: Signal,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        steps: AttemptSteps,
-        threads: Threads,
-    ) -> None:
-        super().__init__(
-            job, store=store, jobs=jobs, completion=completion, signal=signal, blockers=blockers,
-            middlewares=middlewares, steps=steps,
-        )  # fmt: skip
-        self._steps = steps
+    def __init__(self, parts: AttemptParts, *, threads: Threads) -> None:
+        super().__init__(parts)
+        self._steps = parts.steps
         self._threads = threads
 
     @overload

@@ -13,22 +13,18 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from holdfast.core.clock import duration
-from holdfast.core.job import Chain, Job
+from holdfast.core.job import Chain
 from holdfast.core.record import Claim
 from holdfast.core.retry import Seconds, seconds
 from holdfast.core.schedule import tick_of
 from holdfast.engine.operations import Guard, Operation
 from holdfast.engine.procedures import Procedure
-from holdfast.engine.store import Store
 from holdfast.engine.unawaited import check_statements
 from holdfast.errors import ClaimLost
 from holdfast.registry.extensions import methods_of
-from holdfast.registry.jobs import Jobs
-from holdfast.worker.abort_signal import Signal
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
-from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
-from holdfast.worker.middleware import Middleware
-from holdfast.worker.steps.attempt_steps import AttemptSteps
+from holdfast.worker.completion_rules import Mode, SharedDone, progress_of
 from holdfast.worker.steps.log import StepWrapper
 
 SessionFactory = Callable[[], Any] | None
@@ -76,26 +72,15 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
 
     __holdfast_attempt__: ClassVar[str]
 
-    def __init__(
-        self,
-        job: Job,
-        *,
-        store: Store,
-        jobs: Jobs,
-        completion: CompletionState[Any],
-        signal: Signal,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        steps: AttemptSteps,
-    ) -> None:
-        self.job = job
-        self.blockers = cast("Blockers", blockers)
-        self.signal = signal
-        self._store = store
-        self._jobs = jobs
-        self._completion = completion
-        self._middlewares = middlewares
-        self._attempt_steps = steps
+    def __init__(self, parts: AttemptParts) -> None:
+        self.job = parts.job
+        self.blockers = cast("Blockers", parts.blockers)
+        self.signal = parts.signal
+        self._store = parts.store
+        self._jobs = parts.jobs
+        self._completion = parts.completion
+        self._middlewares = parts.middlewares
+        self._attempt_steps = parts.steps
         self.state = cast("State", None)
         """What the lifespan of the registry yielded; None without one."""
         self.blocker_chains: tuple[Chain[Any], ...] = ()

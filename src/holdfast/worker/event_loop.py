@@ -32,7 +32,7 @@ def run(main: Coroutine[Any, Any, R]) -> R:
         except (KeyboardInterrupt, SystemExit) as error:
             cause: BaseException = error
         while task is not None and not task.done() and not is_ctrl_c(cause):
-            log.error("a task raised %s; the worker goes on", type(cause).__name__, exc_info=cause)
+            log.error("a task raised %s; the worker continues", type(cause).__name__, exc_info=cause)
             try:
                 return loop.run_until_complete(task)  # type: ignore[no-any-return]
             except (KeyboardInterrupt, SystemExit) as error:

@@ -8,21 +8,20 @@ from collections.abc import Awaitable
 from contextlib import ExitStack
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from holdfast.core.job import Job
 from holdfast.core.lifecycle import Settlement
+from holdfast.engine import procedures
 from holdfast.engine.operations import AttemptLog, Settle, Settled, StoreLogs
+from holdfast.engine.procedures import Procedure
 from holdfast.engine.rollback import roll_back
-from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.engine.store import SyncTransaction, Transaction
 from holdfast.registry.extensions import methods_of
-from holdfast.registry.jobs import Jobs
+from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.attempt import Attempt
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.completion_rules import CompletionState
-from holdfast.worker.held_claims import HeldClaim
-from holdfast.worker.middleware import Middleware
 from holdfast.worker.steps.attempt_steps import AttemptSteps
-from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.sync_attempt import SyncAttempt
 from holdfast.worker.threads import Threads
 
@@ -57,44 +56,22 @@ class Call(Protocol):
         ...
 
 
-def steps_of(held_claim: HeldClaim, completion: CompletionState[Any], store: StepStore) -> AttemptSteps:
-    """The durable steps of an attempt."""
-    # The time of the claim request, if no renewal has replaced it. An answer that arrives late shortens no sleep.
-    claimed = min(held_claim.begun, held_claim.renewed)
-    return AttemptSteps(
-        held_claim.record, held_claim.signal, claimed, store=store, in_block=lambda: completion.in_block
-    )
+def settling(settlement: Settlement, log: bytes | None) -> Procedure[Settled]:
+    """Write the settlement of an attempt, and its log if it has one."""
+    if log is not None:
+        yield StoreLogs((AttemptLog(settlement.claim, log),))
+    (answer,) = yield Settle((settlement,))
+    return cast("Settled", answer)
 
 
 class AsyncCall:
     """An async handler, on the event loop."""
 
-    def __init__(
-        self,
-        held_claim: HeldClaim,
-        arguments: Arguments,
-        *,
-        store: Store,
-        jobs: Jobs,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        steps: StepStore,
-        threads: Threads,
-    ) -> None:
-        self.completion: CompletionState[Transaction] = CompletionState(held_claim.record, held_claim.type, jobs)
-        self.steps = steps_of(held_claim, self.completion, steps)
-        self.attempt = Attempt(
-            Job(held_claim.record, jobs),
-            store=store,
-            jobs=jobs,
-            completion=self.completion,
-            signal=held_claim.signal,
-            blockers=blockers,
-            middlewares=middlewares,
-            steps=self.steps,
-            threads=threads,
-        )
-        self._type = held_claim.type
+    def __init__(self, parts: AttemptParts, job_type: AnyJobType, arguments: Arguments, threads: Threads) -> None:
+        self.completion: CompletionState[Transaction] = parts.completion
+        self.steps = parts.steps
+        self.attempt = Attempt(parts, threads=threads)
+        self._type = job_type
         self._arguments = arguments
 
     async def run(self) -> Any:
@@ -110,9 +87,7 @@ class AsyncCall:
         tx, self.completion.tx = self.completion.tx, None
         assert tx is not None
         try:
-            if self.completion.log is not None:
-                await tx.perform(StoreLogs((AttemptLog(settlement.claim, self.completion.log),)))
-            (answer,) = await tx.perform(Settle((settlement,)))
+            answer = await procedures.run(tx.perform, settling(settlement, self.completion.log))
         except BaseException as error:
             await roll_back(tx, error)
             raise
@@ -128,35 +103,14 @@ class AsyncCall:
 class ThreadCall:
     """A plain handler, in a thread. After an abort the worker does not wait for it, and rolls back what it writes."""
 
-    def __init__(
-        self,
-        held_claim: HeldClaim,
-        arguments: Arguments,
-        *,
-        store: Store,
-        jobs: Jobs,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        steps: StepStore,
-        threads: Threads,
-    ) -> None:
-        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type, jobs)
-        self.steps = steps_of(held_claim, self.completion, steps)
-        self.attempt = SyncAttempt(
-            Job(held_claim.record, jobs),
-            store=store,
-            jobs=jobs,
-            completion=self.completion,
-            signal=held_claim.signal,
-            blockers=blockers,
-            middlewares=middlewares,
-            steps=self.steps,
-            loop=asyncio.get_running_loop(),
-        )
-        self._type = held_claim.type
+    def __init__(self, parts: AttemptParts, job_type: AnyJobType, arguments: Arguments, threads: Threads) -> None:
+        self.completion: CompletionState[SyncTransaction] = parts.completion
+        self.steps = parts.steps
+        self.attempt = SyncAttempt(parts, loop=asyncio.get_running_loop())
+        self._type = job_type
         self._arguments = arguments
         self._threads = threads
-        self._thread_contexts = methods_of(jobs.scope(held_claim.record.type), "in_thread")
+        self._thread_contexts = methods_of(parts.jobs.scope(job_type.name), "in_thread")
         self._handover = threading.Lock()
         self._in_thread = False
         self._abandoned = False
@@ -208,9 +162,7 @@ class ThreadCall:
         tx, self.completion.tx = self.completion.tx, None
         assert tx is not None
         try:
-            if self.completion.log is not None:
-                tx.perform(StoreLogs((AttemptLog(settlement.claim, self.completion.log),)))
-            (answer,) = tx.perform(Settle((settlement,)))
+            answer = procedures.run_sync(tx.perform, settling(settlement, self.completion.log))
         except BaseException:
             tx.rollback()
             raise

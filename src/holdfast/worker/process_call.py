@@ -7,55 +7,31 @@ import pickle
 from functools import partial
 from typing import Any
 
-from holdfast.core.job import Job
 from holdfast.core.lifecycle import Settlement
 from holdfast.engine.operations import Settled
-from holdfast.engine.store import Store, SyncTransaction
+from holdfast.engine.store import SyncTransaction
 from holdfast.errors import ClaimLost, HoldfastError
 from holdfast.registry.extensions import methods_of
-from holdfast.registry.jobs import Jobs
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.completion_rules import CompletionState, progress_of
-from holdfast.worker.handler_call import steps_of
 from holdfast.worker.held_claims import HeldClaim
-from holdfast.worker.middleware import Middleware
 from holdfast.worker.process_replies import SuspendedInChild
 from holdfast.worker.processes import Processes
 from holdfast.worker.steps.child_steps import AttemptInChild, StepReply, StepRequest
-from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.sync_attempt import SyncAttempt
 
 
 class ProcessCall:
     """A plain handler, in a child process. Its attempt there has steps, and opens no transaction."""
 
-    def __init__(
-        self,
-        held_claim: HeldClaim,
-        *,
-        store: Store,
-        jobs: Jobs,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        steps: StepStore,
-        processes: Processes,
-    ) -> None:
-        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type, jobs)
-        self.steps = steps_of(held_claim, self.completion, steps)
+    def __init__(self, parts: AttemptParts, held_claim: HeldClaim, processes: Processes) -> None:
+        self.completion: CompletionState[SyncTransaction] = parts.completion
+        self.steps = parts.steps
         # For the middlewares, which run in this process.
-        self.attempt = SyncAttempt(
-            Job(held_claim.record, jobs),
-            store=store,
-            jobs=jobs,
-            completion=self.completion,
-            signal=held_claim.signal,
-            blockers=blockers,
-            middlewares=middlewares,
-            steps=self.steps,
-            loop=asyncio.get_running_loop(),
-        )
+        self.attempt = SyncAttempt(parts, loop=asyncio.get_running_loop())
         self._held_claim = held_claim
-        self._store = store
-        self._jobs = jobs
+        self._store = parts.store
+        self._jobs = parts.jobs
         self._processes = processes
 
     async def run(self) -> Any:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.core.failure import message_of
 from holdfast.core.lifecycle import Reschedule
-from holdfast.engine.acting import act_as_handler
+from holdfast.engine.audit_user import act_as_handler
 from holdfast.errors import PayloadRefused
 from holdfast.registry.bound import Bound
 from holdfast.registry.job_type import AnyJobType

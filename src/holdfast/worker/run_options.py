@@ -13,7 +13,7 @@ from holdfast.client.client import Client
 from holdfast.client.references import Names, type_names
 from holdfast.core.clock import SECOND, duration
 from holdfast.core.defaults import MISMATCH_TIMEOUT, RENEWALS_PER_LEASE
-from holdfast.core.record import FOR_EVER, Record
+from holdfast.core.record import UNLIMITED, Record
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.engine.operations import TypeTerms
 from holdfast.errors import UnknownJobType
@@ -48,7 +48,7 @@ class RunOptions(NamedTuple):
     def for_claim(self) -> TypeTerms:
         """The part of the options that a claim needs."""
         limit = self.retry.max_attempts
-        return TypeTerms(self.type.name, duration(self.lease), FOR_EVER if limit is None else limit)
+        return TypeTerms(self.type.name, duration(self.lease), UNLIMITED if limit is None else limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt_events import emit_claimed, emit_end
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_run import RELEASED, RELEASED_LATER, AttemptRun, aborted
 from holdfast.worker.completion_rules import CompletionState, blocker_outputs, outcome_of
 from holdfast.worker.current_job import current_job
@@ -205,24 +206,19 @@ class Runner:
         with reading_input():
             blockers = blocker_outputs(chains, self._jobs)
         arguments = arguments_of(held_claim.record, job_type)
-        middlewares = self._middlewares[job_type.name]
+        # The time of the claim request, if no renewal has replaced it. An answer that arrives late shortens no sleep.
+        claimed = min(held_claim.begun, held_claim.renewed)
+        parts = AttemptParts.of(
+            held_claim.record, job_type, held_claim.signal, claimed, store=self._store, jobs=self._jobs,
+            step_store=self._steps, blockers=blockers, middlewares=self._middlewares[job_type.name],
+        )  # fmt: skip
         call: Call
-        steps = self._steps
         if job_type.is_async:
-            call = AsyncCall(
-                held_claim, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=middlewares,
-                steps=steps, threads=self._threads,
-            )  # fmt: skip
+            call = AsyncCall(parts, job_type, arguments, self._threads)
         elif job_type.executor == "process":
-            call = ProcessCall(
-                held_claim, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=middlewares,
-                steps=steps, processes=self._processes,
-            )  # fmt: skip
+            call = ProcessCall(parts, held_claim, self._processes)
         else:
-            call = ThreadCall(
-                held_claim, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=middlewares,
-                steps=steps, threads=self._threads,
-            )  # fmt: skip
+            call = ThreadCall(parts, job_type, arguments, self._threads)
         call.attempt.state = self._lifespans.state(job_type.name)
         call.attempt.blocker_chains = tuple(Chain[Any](chain, self._jobs) for chain in chains)
         return call

@@ -8,21 +8,20 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, Exit
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, cast, overload
 
-from holdfast.core.job import Chain, Job
+from holdfast.core.job import Chain
 from holdfast.engine import procedures
 from holdfast.engine.operations import Start
-from holdfast.engine.store import Store, SyncTransaction
+from holdfast.engine.store import SyncTransaction
 from holdfast.errors import ClaimLost
 from holdfast.registry.extensions import methods_of
-from holdfast.registry.jobs import Bound, Jobs
+from holdfast.registry.jobs import Bound
 from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
-from holdfast.worker.abort_signal import Signal
 from holdfast.worker.attempt_blocks import Begin, Block, Body, Commit, Perform, RollBack, SharedAttempt
+from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_types import Blockers, State, Tx
-from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone
-from holdfast.worker.middleware import Middleware, block_manager
+from holdfast.worker.completion_rules import Mode, SharedDone
+from holdfast.worker.middleware import block_manager
 from holdfast.worker.sessions import SyncSessionTransaction
-from holdfast.worker.steps.attempt_steps import AttemptSteps
 from holdfast.worker.steps.sync_tx_step import SyncTxStep
 from holdfast.worker.steps.thread_steps import ThreadSteps
 from holdfast.worker.threads import Ended, wait_on_loop
@@ -59,31 +58,10 @@ class SyncAttempt(SyncTxStep, SharedAttempt[Tx, Blockers, State]):
 
     __holdfast_attempt__: ClassVar[str] = "sync"
 
-    def __init__(
-        self,
-        job: Job,
-        *,
-        store: Store,
-        jobs: Jobs,
-        completion: CompletionState[Any],
-        signal: Signal,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        steps: AttemptSteps,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        super().__init__(
-            job,
-            store=store,
-            jobs=jobs,
-            completion=completion,
-            signal=signal,
-            blockers=blockers,
-            middlewares=middlewares,
-            steps=steps,
-        )
+    def __init__(self, parts: AttemptParts, *, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(parts)
         self._loop = loop
-        self._steps = ThreadSteps(steps, signal, job.id, loop)
+        self._steps = ThreadSteps(parts.steps, parts.signal, parts.job.id, loop)
 
     @overload
     def prepare(

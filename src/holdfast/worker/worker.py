@@ -16,7 +16,7 @@ from holdfast.client.references import Names
 from holdfast.core import defaults
 from holdfast.core.ids import new_token
 from holdfast.core.retry import Retry, Seconds, seconds
-from holdfast.engine.acting import act_as_handler
+from holdfast.engine.audit_user import act_as_handler
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers, log
 from holdfast.worker import shutdown

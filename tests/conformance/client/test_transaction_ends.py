@@ -309,9 +309,9 @@ async def commit_unseen(tx: Any, begins: bool) -> None:
 
 
 @pytest.mark.parametrize("call", ["commit", "rollback", "COMMIT", "ROLLBACK"])
-@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("begins_again", [False, True])
 async def test_completing_detects_that_the_applications_transaction_ended(
-    harness: ClientHarness, application: Application, call: str, goes_on: bool
+    harness: ClientHarness, application: Application, call: str, begins_again: bool
 ) -> None:
     chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
@@ -319,7 +319,7 @@ async def test_completing_detects_that_the_applications_transaction_ended(
         async with harness.client.completing(chain, tx=tx) as current:
             await current.output(2)
             await end(tx, call)
-            if goes_on:
+            if begins_again:
                 if harness.store.name.startswith("sqlite"):
                     await run(tx.execute("begin immediate"))
                 await application.note(tx, "later")

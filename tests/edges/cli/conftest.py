@@ -1,4 +1,4 @@
-"""The command line in this process, on a SQLite file of its own, with a worker beside it where a test wants one."""
+"""The command line in this process, on a SQLite file of its own, with a worker beside it if a test needs one."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ APP = "tests.edges.cli.shop:jobs"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command left behind."""
+    """The output and the exit code of a command."""
 
     exit: int
     out: str
@@ -93,7 +93,7 @@ def client(store: str) -> Iterator[SyncClient]:
 
 @pytest.fixture
 def worker(store: str) -> Iterator[None]:
-    """A worker, from before the test's first line to after its last."""
+    """A worker that runs during the whole test."""
     with working(store):
         yield
 

@@ -47,7 +47,7 @@ async def rest() -> None: ...
 
 @jobs.declare
 async def approve(order: int) -> int:
-    """Waits for somebody."""
+    """Waits for a completion from outside."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""`bench`: figures of a store, and the store as it was."""
+"""`bench`: the figures of a store, and that the store is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast demo`, with fewer customers: it kills a process, and judges for itself."""
+"""`holdfast demo`, with fewer customers: it kills a process, and checks its own result."""
 
 import io
 import json
@@ -84,7 +84,7 @@ def test_orders_and_chains_are_placed_together_or_not_at_all(tmp_path: Path) -> 
     with SyncClient(f"sqlite:///{tmp_path}/shop.db", jobs) as client:
         shop = open_shop(tmp_path / "shop.db")
         shop.executescript(SCHEMA)
-        shop.execute("insert into orders values (20, 0, 1)")  # stands in the second customer's way
+        shop.execute("insert into orders values (20, 0, 1)")  # the number of the second customer's order is taken
 
         with pytest.raises(sqlite3.IntegrityError):
             place_orders(client, shop, customers=2)

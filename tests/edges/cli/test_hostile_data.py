@@ -1,4 +1,4 @@
-"""Whatever people put into jobs, no command lets it act on the terminal, and none takes it for markup."""
+"""Text of jobs never controls the terminal, and is never read as markup, in any command."""
 
 import pytest
 

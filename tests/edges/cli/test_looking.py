@@ -90,7 +90,7 @@ def test_watching_the_status_is_a_line_each_time_until_interrupted(store: str) -
     assert (watching.returncode, complaint) == (130, "")
 
 
-def test_a_list_is_newest_first_and_goes_on_at_its_cursor(holdfast: CommandLine) -> None:
+def test_a_list_is_newest_first_and_continues_at_its_cursor(holdfast: CommandLine) -> None:
     ids = [holdfast.start("add", a=number) for number in range(5)]
 
     first = holdfast.json("list", "--limit", "3")
@@ -223,7 +223,7 @@ def test_a_report_lists_every_attempt(holdfast: CommandLine, store: str) -> None
         (2, "failed", "RuntimeError: no luck"),
     ]
     assert shown.count("RuntimeError: no luck") >= 2
-    # The story begins in the application's code, not in the worker's.
+    # The traceback begins in the application's code, not in the worker's.
     assert "shop.py" in report["attempts"][0]["traceback"].splitlines()[1]
 
 

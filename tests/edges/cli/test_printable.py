@@ -1,4 +1,4 @@
-"""Nothing that a job carries acts on the terminal it is shown on."""
+"""No text of a job controls the terminal that shows it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""As process 1 of a container, from the first moment on."""
+"""The supervisor as process 1 of a container, from its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simulate`: a catalogue runs, and what became of it is checked."""
+"""`simulate`: the jobs of a catalogue run, and the results are checked."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_a_chain_that_was_cancelled_is_exit_code_1(holdfast: CommandLine) -> Non
 def test_a_wait_that_ends_before_the_chain_is_exit_code_4(holdfast: CommandLine) -> None:
     answer = holdfast("wait", holdfast.start("add", a=1), "--timeout", "50ms", exit=4)
 
-    assert "it goes on" in answer.err
+    assert "it continues" in answer.err
 
 
 def test_a_chain_that_is_not_there_is_exit_code_3(holdfast: CommandLine) -> None:

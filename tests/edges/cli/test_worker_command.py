@@ -107,7 +107,7 @@ format = "json"
 
 
 class Hired(Exception):
-    """Somebody made a worker."""
+    """A worker was created."""
 
     def __init__(self, client: Client, **terms: Any) -> None:
         self.terms = terms

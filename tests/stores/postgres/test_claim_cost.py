@@ -116,7 +116,7 @@ def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
 def test_with_the_clock_of_a_test_every_claim_is_a_full_scan(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its time may stand still, so a job that returns to pending may have a place before the mark for ever."""
+    """Its time may not advance, so a job that returns to pending may stay before the mark forever."""
     monkeypatch.setattr(claim_marks, "SLOW", 0)
     monkeypatch.setattr(claim_marks, "DEAD", 0)
     store.clock = ManualClock()

@@ -1,4 +1,4 @@
-"""Numbers of open files, which the system gives to others as soon as they are free."""
+"""File descriptors: the system assigns a closed number to the next file that is opened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def under(number: int, descriptor: int) -> Generator[None]:
-    """Have this open file be under that number, too: one that was closed, and that somebody may still use."""
+    """Duplicate an open file to this number, which was closed and which other code may still use."""
     if number == descriptor:
         yield
         return

@@ -8,7 +8,7 @@ from holdfast.core.clock import Micros, system_clock
 
 
 class SlowClock:
-    """Takes its time to answer once, so that what a store is asked for is under way for long."""
+    """Blocks once, so that an operation of the store stays in progress."""
 
     def __init__(self) -> None:
         self.slow = False

@@ -31,7 +31,7 @@ def connect(tmp_path: Path) -> Generator[Connect, None, None]:
 
 
 class Interrupted(sqlite3.Connection):
-    """A connection that does something just before it checkpoints."""
+    """A connection that calls a function directly before its checkpoint."""
 
     before_checkpoint: Callable[[], None] | None = None
 

@@ -1,4 +1,4 @@
-"""Where a store's file may be, how it is made, and what is said when it cannot be used."""
+"""Where a store's file may be, how it is created, and the error if it cannot be used."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.stores.sqlite.slow_clock import SlowClock
 
 
 class Mute(NoWakeups):
-    """Wake-ups of somebody else's making, that break their promise not to raise."""
+    """Wake-ups of a third party whose `send` raises, against the contract."""
 
     def send(self, hints: Hints) -> None:
         raise ConnectionError("no server")

@@ -1,10 +1,10 @@
-"""Writers and checkpoints on one SQLite file, made to meet at the worst moment: is any commit lost?
+"""Writers and checkpoints on one SQLite file, synchronised to the worst moment: is a commit lost?
 
     python -m tests.stores.sqlite.wal_stress --seconds 20 --processes 2 --discipline off --directory /dev/shm
 
 One process does nothing but checkpoint; the others write numbered rows, checkpoint too, and note each commit in a
 file of their own. The moment that the WAL-reset bug needs is a few nanoseconds long, so writers stop the
-checkpointing process (SIGSTOP) before they write and let it go on afterwards: now and then it is caught inside.
+checkpointing process (SIGSTOP) before they write and continue it afterwards: sometimes it is stopped at that moment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 def stress(directory: Path, discipline: Discipline, *, seconds: float, processes: int) -> Outcome:
-    """Let `processes` loose on a new file in `directory`, then look what is left. Ends early at the first loss."""
+    """Run `processes` on a new file in `directory`, then check the file. Ends at the first loss."""
     path = directory / "stress.db"
     with closing(_connect(path)) as connection:
         connection.execute("pragma journal_mode=wal")
@@ -65,7 +65,7 @@ def stress(directory: Path, discipline: Discipline, *, seconds: float, processes
     for writer in writers:
         writer.start()
     for _ in writers:
-        # An interpreter takes its time to start on a busy machine: that does not count.
+        # On a busy machine an interpreter starts slowly. That time does not count.
         while not ready.acquire(timeout=0.002):
             os.kill(checkpointing.pid or 0, signal.SIGCONT)
     deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""`holdfast.toml` in full: what it may say, and how it complains."""
+"""`holdfast.toml`: all its keys, and the errors for wrong values."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from holdfast.core.lifecycle import (
     Settlement,
     create,
 )
-from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.core.retry import Retry
 from holdfast.core.settle import has_attempts_left, settle
 from holdfast.testing.builders import new_job, next_job
@@ -91,7 +91,7 @@ def test_an_error_in_the_last_attempt_fails_the_job() -> None:
     assert text(settlement) == "ValueError: no luck"
 
 
-@pytest.mark.parametrize("limit", [None, FOR_EVER])
+@pytest.mark.parametrize("limit", [None, UNLIMITED])
 def test_a_job_without_a_limit_is_always_tried_again(limit: int | None) -> None:
     settlement = settled(Raised(ValueError()), attempt=10_000, max_attempts=limit)
 
@@ -151,7 +151,7 @@ def test_errors_that_are_not_exceptions_are_settled_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "limit", "left"), [(1, 2, True), (2, 2, False), (3, 2, False), (9, None, True), (9, FOR_EVER, True)]
+    ("attempt", "limit", "left"), [(1, 2, True), (2, 2, False), (3, 2, False), (9, None, True), (9, UNLIMITED, True)]
 )
 def test_attempts_are_left_while_fewer_were_made_than_allowed(attempt: int, limit: int | None, left: bool) -> None:
     assert has_attempts_left(running(attempt=attempt, max_attempts=limit)) is left

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from holdfast.core.failure import read_error
 from holdfast.core.lifecycle import create
 from holdfast.core.lost_claims import lost_reason, reap
-from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.testing.builders import new_job
 
 
@@ -39,7 +39,7 @@ def test_the_status_of_the_job_gives_the_reason(status: str | None, current: str
     assert lost_reason(status, current, "t") == reason
 
 
-@pytest.mark.parametrize("limit", [3, FOR_EVER])
+@pytest.mark.parametrize("limit", [3, UNLIMITED])
 def test_a_job_with_attempts_left_becomes_pending_and_due(limit: int) -> None:
     reaped = reap(running(limit), 10)
 

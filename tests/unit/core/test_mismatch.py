@@ -1,4 +1,4 @@
-"""What becomes of a job whose input a worker cannot read: a pure decision."""
+"""The decision about a job whose input a worker cannot read."""
 
 from __future__ import annotations
 

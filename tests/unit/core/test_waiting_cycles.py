@@ -1,4 +1,4 @@
-"""Chains that wait for each other: which cycles are found, and what is said of them."""
+"""Chains that wait for each other: which cycles are found, and their error messages."""
 
 from __future__ import annotations
 

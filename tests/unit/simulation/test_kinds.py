@@ -66,6 +66,6 @@ def test_a_load_without_weight_is_refused() -> None:
         load([WorkKind(name="a", weight=0)], 1, seed=0)
 
 
-def test_a_kind_that_would_fail_for_ever_is_refused() -> None:
-    with pytest.raises(ValueError, match="fail for ever"):
+def test_a_kind_that_would_fail_forever_is_refused() -> None:
+    with pytest.raises(ValueError, match="fail forever"):
         WorkKind(name="a", outcome="fail", retry=Retry(max_attempts=None))

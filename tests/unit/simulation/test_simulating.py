@@ -1,4 +1,4 @@
-"""A simulation on a memory store: runs, is checked against its catalogue, and comes out the same twice."""
+"""A simulation on a memory store: it runs, its results match its catalogue, and two runs are equal."""
 
 from __future__ import annotations
 

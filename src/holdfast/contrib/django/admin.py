@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from holdfast.contrib.django.clients import client
 from holdfast.contrib.django.models import Chain, Job, Schedule
-from holdfast.engine.acting import acting_as
+from holdfast.engine.audit_user import acting_as
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ def register() -> None:
 
 
 def check_settings(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[checks.CheckMessage]:
-    """The setting `HOLDFAST`, the address of the store and the middle of the database options."""
+    """Check the setting `HOLDFAST`, the address of the store and the options of the database."""
     try:
         configured = configuration()
     except ImproperlyConfigured as error:

@@ -43,12 +43,12 @@ class InlineWorker:
     def start(self) -> None:
         """Start the thread. The end of the process stops it."""
         self._thread.start()
-        # Before the thread pools of the standard library end, which `atexit` is too late for: the worker needs them.
+        # The worker needs the thread pools of the standard library, which end before `atexit` calls its functions.
         register: Any = getattr(threading, "_register_atexit", atexit.register)
         register(self.stop)
 
     def stop(self) -> None:
-        """Stop claiming, and wait for running jobs. Without waiting for the thread to connect."""
+        """Stop claiming, and wait for running jobs. A thread that is still connecting is not waited for."""
         loop, stopping = self._loop, self._stopping
         if loop is not None and stopping is not None and not loop.is_closed():
             loop.call_soon_threadsafe(stopping.set)

@@ -67,7 +67,7 @@ def statements(connection: BaseDatabaseWrapper, schema: str, name: str, *, colle
     if connection.vendor == "postgresql":
         from holdfast.stores.postgres import migration as postgres_migration
 
-        # Its blocks look for what is applied themselves.
+        # Each of its blocks checks itself what is applied.
         return postgres_migration.blocks(schema).get(name, [])
     return _sqlite_statements(connection, name, collecting=collecting)
 
@@ -95,7 +95,7 @@ def first_migration() -> str:
 
 
 def removal_of_rows(connection: BaseDatabaseWrapper, schema: str) -> list[str]:
-    """The statements that make the tables as new. The names of the applied migrations stay."""
+    """The statements that empty the tables. The names of the applied migrations stay."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("select tablename from pg_tables where schemaname = %s order by 1", [schema])

@@ -65,7 +65,7 @@ class Holdfast:
             return client
 
     def _open_file(self) -> None:
-        """Open a SQLite file before the request writes to it: to open it needs the write lock of the file."""
+        """Open a SQLite file before the request writes to it: opening it needs the write lock of the file."""
         app = current_flask()
         if (_settings(app).get(STORE) or "").startswith("sqlite:"):
             with suppress(HoldfastError):  # a request that needs the client gets the error

@@ -44,7 +44,7 @@ class Instruments:
         )
         self._process = meter.create_histogram(names.PROCESS_DURATION, "s", "Duration of attempts.")
         self._wait = meter.create_histogram(
-            names.WAIT_DURATION, "s", "Time between the due time of a job and the begin of its attempt."
+            names.WAIT_DURATION, "s", "Time between the due time of a job and the start of its attempt."
         )
         meter.create_observable_gauge(
             names.BACKLOG, [self._observe_backlog], "{job}", "Jobs of the store by type and status."

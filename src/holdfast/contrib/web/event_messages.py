@@ -15,7 +15,7 @@ from holdfast.engine.events import Event
 
 KEEP_ALIVE = b": keep-alive\n\n"
 KEEP_ALIVE_PAUSES = 15
-"""After so many pauses of a second a comment is sent, so that proxies do not close the connection."""
+"""After this many pauses of a second a comment is sent, so that proxies do not close the connection."""
 ENDS = frozenset({"completed", "failed", "cancelled", "deleted"})
 """The kinds of events after which the chain may have ended."""
 

@@ -9,7 +9,7 @@ from holdfast.codec.codec import plain
 from holdfast.core.explanation import Explanation
 from holdfast.dashboard.routing import post
 from holdfast.dashboard.view import View
-from holdfast.engine.acting import audit_of
+from holdfast.engine.audit_user import audit_of
 from holdfast.engine.operations import Complete, Completion
 from holdfast.errors import AlreadyCompleted, PayloadRefused
 

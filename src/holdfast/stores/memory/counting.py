@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.stores.memory.state import State
 
 ADDED_UP_AT = 1000
-"""So many changes are added up at once."""
+"""This many changes are added up at once."""
 
 _NEW = ""
 

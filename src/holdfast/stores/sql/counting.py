@@ -28,7 +28,7 @@ from holdfast.engine.operations import GetCounters, GetErrors
 from holdfast.stores.sql.plan import Row
 
 ADDED_UP_AT = 200
-"""Pruning adds up the changes if there are so many."""
+"""Pruning adds up the changes if there are at least this many."""
 BATCH: Final = 20_000
 """Changes that one prune adds up at most."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.clock import SECOND
-from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.engine.operations import Cancel, ClaimJobs, Complete, Completion, Pause, TypeTerms
 from holdfast.testing.builders import completed, failed, new_job, released, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -168,19 +168,19 @@ async def jobs_of_paused_types_are_not_claimed(harness: Harness) -> None:
 
 async def each_type_has_its_own_lease_and_limit_of_attempts(harness: Harness) -> None:
     await harness.start(new_job("quick"), new_job("slow"))
-    terms = (TypeTerms("quick", 5 * SECOND, 3), TypeTerms("slow", 500 * SECOND, FOR_EVER))
+    terms = (TypeTerms("quick", 5 * SECOND, 3), TypeTerms("slow", 500 * SECOND, UNLIMITED))
 
     quick, slow = await harness.perform(ClaimJobs(terms, 10, "w", "t"))
 
     assert (quick.leased_until, quick.max_attempts) == (harness.clock() + 5 * SECOND, 3)
-    assert (slow.leased_until, slow.max_attempts) == (harness.clock() + 500 * SECOND, FOR_EVER)
+    assert (slow.leased_until, slow.max_attempts) == (harness.clock() + 500 * SECOND, UNLIMITED)
 
 
 async def a_job_keeps_its_own_limit_of_attempts(harness: Harness) -> None:
     few = await harness.claimed(new_job(max_attempts=2), max_attempts=7)
-    for_ever = await harness.claimed(new_job(max_attempts=FOR_EVER), max_attempts=7)
+    unlimited = await harness.claimed(new_job(max_attempts=UNLIMITED), max_attempts=7)
 
-    assert (few.max_attempts, for_ever.max_attempts) == (2, FOR_EVER)
+    assert (few.max_attempts, unlimited.max_attempts) == (2, UNLIMITED)
 
 
 async def a_job_keeps_the_limit_that_its_first_claim_gave_it(harness: Harness) -> None:

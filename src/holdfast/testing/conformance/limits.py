@@ -1,4 +1,4 @@
-"""Limits: at most so many jobs of a lane run at once."""
+"""Limits: a lane never has more running jobs than its limit."""
 
 from __future__ import annotations
 

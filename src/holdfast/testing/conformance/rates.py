@@ -1,4 +1,4 @@
-"""Rates: attempts of a lane begin at most so often, by the clock of the store."""
+"""Rates: attempts of a lane never begin more often than the rate allows, by the clock of the store."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core import lost_claims
 from holdfast.core.clock import SECOND
-from holdfast.core.record import FOR_EVER, Status
+from holdfast.core.record import UNLIMITED, Status
 from holdfast.engine.operations import Pause, Reap, Renew
 from holdfast.testing.builders import completed, new_job, released, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -50,7 +50,7 @@ async def a_job_whose_workers_always_crash_fails_after_its_last_attempt(harness:
 
 
 async def a_job_without_a_limit_of_attempts_always_becomes_pending(harness: Harness) -> None:
-    await harness.claimed(new_job(max_attempts=FOR_EVER), max_attempts=1)
+    await harness.claimed(new_job(max_attempts=UNLIMITED), max_attempts=1)
     for _ in range(5):
         await harness.expire()
         ((record, _),) = await harness.reap()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from holdfast.core import failure
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
-from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.engine.operations import Cancel, Settled
 from holdfast.testing.builders import (
     cancelled,
@@ -117,12 +117,12 @@ async def completion_clears_the_error_of_an_earlier_attempt(harness: Harness) ->
 
 
 async def a_job_without_a_limit_of_attempts_is_always_retried(harness: Harness) -> None:
-    job = await harness.claimed(new_job(max_attempts=FOR_EVER))
+    job = await harness.claimed(new_job(max_attempts=UNLIMITED))
     for _ in range(30):
         await harness.settled(retrying(job))
         job = await harness.claim_one()
 
-    assert (job.attempt, job.max_attempts) == (31, FOR_EVER)
+    assert (job.attempt, job.max_attempts) == (31, UNLIMITED)
 
 
 async def settlements_with_lost_claims_write_nothing_and_do_not_affect_the_others(harness: Harness) -> None:

@@ -63,8 +63,7 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
             rest = replace(op, limit=limit)
             return claimed + (yield from claim_with_lanes(execution, rest, parameters))
         more, several, spent, dead = _claimed(execution, rows)
-        # Not with the clock of a test: jobs that return to pending have the time of the mark, and a mark would hide
-        # them.
+        # Not with the clock of a test: jobs that return to pending have the time of the mark, which would hide them.
         if execution.clock is None:
             execution.marks.scanned(terms, more, spent, dead)
         claimed += more

@@ -6,13 +6,15 @@ import asyncio
 import os
 import threading
 import time
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from holdfast.stores.redis.connection.async_connection import AsyncConnection, connect
 from holdfast.stores.redis.connection.conversation import CONNECTION_ERRORS, Conversation
 from holdfast.stores.redis.connection.node_locator import NodeLocator
-from holdfast.stores.redis.connection.retrying import RetryDeadline
+from holdfast.stores.redis.connection.retrying import Evaluation, RetryDeadline
 from holdfast.stores.redis.connection.sync_connection import SyncConnection
+
+C = TypeVar("C")
 
 MAX_IDLE = 16
 """Idle blocking connections that are kept open."""
@@ -21,7 +23,43 @@ MAX_CONNECTIONS = 64
 exhaust the process's file descriptors or the server's `maxclients`, and connecting takes longer than a short wait."""
 
 
-class ConnectionPool:
+class _Pool(Generic[C]):
+    """What both pools do with a connection after a conversation."""
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        raise NotImplementedError
+
+    def _give_back(self, connection: C) -> None:
+        raise NotImplementedError
+
+    def _drop(self, connection: C | None) -> None:
+        raise NotImplementedError
+
+    def _evaluated(
+        self, connection: C, retries: RetryDeadline, conversation: Conversation, replies: list[Any]
+    ) -> Evaluation:
+        """Decide what the replies mean. The connection is given back, or dropped with all idle ones."""
+        try:
+            evaluation = retries.evaluate(conversation, replies)
+        except BaseException:
+            self._give_back(connection)
+            raise
+        if evaluation.keep_connection:
+            self._give_back(connection)
+        else:
+            self._drop(connection)
+            self.close()
+        return evaluation
+
+    def _lost(self, connection: C | None, retries: RetryDeadline, error: Exception) -> float:
+        """Drop a connection that failed, with all idle ones. Returns how long to wait before the next one."""
+        self._drop(connection)
+        self.close()
+        return retries.connection_lost(error, connected=connection is not None)
+
+
+class ConnectionPool(_Pool[SyncConnection]):
     """Blocking connections. Any number of threads may use the pool at once, each over its own connection."""
 
     def __init__(self, locator: NodeLocator) -> None:
@@ -41,24 +79,12 @@ class ConnectionPool:
                 connection = self._take(retries)
                 replies = connection.exchange(conversation.commands(), retries.left)
             except CONNECTION_ERRORS as error:
-                connected = connection is not None
-                self._drop(connection)
-                self.close()
-                time.sleep(retries.connection_lost(error, connected=connected))
+                time.sleep(self._lost(connection, retries, error))
                 continue
             except BaseException:
                 self._drop(connection)
                 raise
-            try:
-                evaluation = retries.evaluate(conversation, replies)
-            except BaseException:
-                self._give_back(connection)
-                raise
-            if evaluation.keep_connection:
-                self._give_back(connection)
-            else:
-                self._drop(connection)
-                self.close()
+            evaluation = self._evaluated(connection, retries, conversation, replies)
             if evaluation.done:
                 return conversation.replies
             if evaluation.pause:
@@ -90,13 +116,12 @@ class ConnectionPool:
         self._lock, self._forks = threading.Lock(), _forks
         self.close()
 
-    @staticmethod
-    def _drop(connection: SyncConnection | None) -> None:
+    def _drop(self, connection: SyncConnection | None) -> None:
         if connection is not None:
             connection.close()
 
 
-class AsyncConnectionPool:
+class AsyncConnectionPool(_Pool[AsyncConnection]):
     """The async connections of one event loop. Tasks wait for a free connection if all are in use."""
 
     def __init__(self, locator: NodeLocator) -> None:
@@ -114,25 +139,13 @@ class AsyncConnectionPool:
                 connection = await self._take(retries)
                 replies = await connection.exchange(conversation.commands(), retries.left)
             except CONNECTION_ERRORS as error:
-                connected = connection is not None
-                self._drop(connection)
-                self.close()
-                await asyncio.sleep(retries.connection_lost(error, connected=connected))
+                await asyncio.sleep(self._lost(connection, retries, error))
                 continue
             except BaseException:
                 # The reply of a cancelled task may still arrive. Another task must not read it.
                 self._drop(connection)
                 raise
-            try:
-                evaluation = retries.evaluate(conversation, replies)
-            except BaseException:
-                self._give_back(connection)
-                raise
-            if evaluation.keep_connection:
-                self._give_back(connection)
-            else:
-                self._drop(connection)
-                self.close()
+            evaluation = self._evaluated(connection, retries, conversation, replies)
             if evaluation.done:
                 return conversation.replies
             if evaluation.pause:

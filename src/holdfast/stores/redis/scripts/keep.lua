@@ -1,4 +1,4 @@
--- keep: keep finished chains for this long from now on, or for ever; answers for each whether it was done.
+-- keep: keep finished chains for this long from now on, or forever; answers for each whether it was done.
 -- flags: allow-oom
 -- include: hints
 -- include: chain

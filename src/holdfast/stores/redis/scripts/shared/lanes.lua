@@ -77,7 +77,7 @@ function lanes.left(job)
   end
 end
 
--- entered: a job has another status now. `handed_over`: its chain goes on.
+-- entered: a job has another status now. `handed_over`: its chain continues.
 function lanes.entered(job, kind, handed_over)
   local own = lanes.of(job)
   if kind == 'retried' then

@@ -9,7 +9,7 @@ from contextvars import copy_context
 import pytest
 
 from holdfast.engine import acting
-from holdfast.engine.acting import act_as_handler, acting_as, audit_of
+from holdfast.engine.audit_user import act_as_handler, acting_as, audit_of
 from holdfast.engine.operations import Audit
 
 
