@@ -14,8 +14,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "names.md"
 
 HEAD = """# Names
 
-All names that `import holdfast` offers, each with the first lines of its documentation; `help(holdfast.NAME)` shows the rest. For developers who look up a name.
-`python -m tools.names` writes this page.
+All names that `import holdfast` offers, each with the first lines of its documentation. `help(holdfast.NAME)` shows
+the rest. For developers who look up a name. `python -m tools.names` writes this page.
 """
 
 GROUPS = {
@@ -25,8 +25,8 @@ GROUPS = {
     ),
     "Start and read": (
         "[quickstart](quickstart.md), [transactions](transactions.md), [operating](operating.md)",
-        "Client SyncClient Chain Job Status ErrorText Page Report Step AuditEntry Explanation Reason LiveWorker Counters "
-        "TypeCounters MinuteCounts Counts Histogram FrequentError",
+        "Client SyncClient Chain Job Status ErrorText Page Report Step AuditEntry Explanation Reason LiveWorker "
+        "Counters TypeCounters MinuteCounts Counts Histogram FrequentError",
     ),
     "Handle": (
         "[transactions](transactions.md), [steps](steps.md), [workers](workers.md)",
