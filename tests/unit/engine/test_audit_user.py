@@ -8,16 +8,16 @@ from contextvars import copy_context
 
 import pytest
 
-from holdfast.engine import acting
+from holdfast.engine import audit_user
 from holdfast.engine.audit_user import act_as_handler, acting_as, audit_of
 from holdfast.engine.operations import Audit
 
 
 @pytest.fixture(autouse=True)
 def forget_process_user() -> Generator[None]:
-    acting._process_user.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    audit_user._process_user.cache_clear()  # pyright: ignore[reportPrivateUsage]
     yield
-    acting._process_user.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    audit_user._process_user.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_the_user_is_that_of_the_block_then_of_the_client_then_of_the_process() -> None:
