@@ -48,7 +48,7 @@ class Counts:
     started: int = 0
     finished: int = 0
     delay: float = 0.0
-    """The sum of the seconds between each start and the begin of its handler."""
+    """The sum of the seconds between each start and the beginning of its handler."""
     longest_delay: float = 0.0
 
 
