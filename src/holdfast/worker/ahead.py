@@ -21,7 +21,7 @@ class AheadQueue:
         self._last: tuple[HeldClaim, int] | None = None
         """The last job of a claim, and its place in the queue when it arrived."""
         self.interval: float | None = None
-        """Seconds from the begin of one of these jobs to the begin of the next; None if it is not known."""
+        """Seconds from the start of one of these jobs to the start of the next; None if it is not known."""
         self.stalled = False
         """Jobs were overdue, and no attempt has ended since."""
 
