@@ -38,8 +38,6 @@ PREFERRED = {
     "at the begin": "at the beginning, at the start",
     "so many at": "this many at",
     "are so many": "are this many",
-    "goes on": "continues",
-    "going on": "running, in progress",
     "doomed": "to be deleted",
 }
 CHECKED = {".py", ".md", ".sql", ".lua", ".toml", ".yml", ".html", ".css", ".js", ""}

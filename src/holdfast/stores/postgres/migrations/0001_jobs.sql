@@ -495,7 +495,7 @@ begin
             -- A claim may have put off its track until it is due.
             insert into holdfast.lane_change (track, type, priority, details)
             select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
-            -- It leaves its orders, unless it failed and holds them, or its chain continues and spans them.
+            -- It leaves its orders, unless it failed and holds them, or its chain goes on and spans them.
             update holdfast.job set in_order = true
              where new.status = 'completed' and job.chain_id = new.chain_id and job.chain_index = new.chain_index + 1
                and job.chain_index > 0

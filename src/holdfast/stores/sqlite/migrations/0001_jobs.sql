@@ -331,7 +331,7 @@ create trigger holdfast_lanes_released after update of status on holdfast_job
     delete from holdfast_permit where job = old.seq;
 end;
 
--- A job that ends leaves its orders, unless it failed and holds them, or its chain continues and spans them.
+-- A job that ends leaves its orders, unless it failed and holds them, or its chain goes on and spans them.
 create trigger holdfast_lanes_ended after update of status on holdfast_job
     when (new.track is not null or new.in_order = 1) and new.status in ('completed', 'failed', 'cancelled')
      and (old.status = 'pending' or exists (select 1 from holdfast_place place where place.chain_id = new.chain_id)) begin
