@@ -27,7 +27,7 @@ def draw_sequence(source: dict[str, Any], theme: svg.Theme) -> str:
         parts.append(svg.text(centre, 39, each["name"], theme.text, bold=True))
     for row, each in enumerate(source["message"]):
         y = TOP + ROW * row + 12
-        begin, end = centres[each["from"]], centres[each["to"]]
+        begin, end = (centres[int(each[side])] for side in ("from", "to"))
         if begin == end:
             parts.append(svg.box(begin - 110, y - 18, 220, 36, theme, each.get("kind", "plain")))
             parts.append(svg.text(begin, y, each["label"], theme.text, size=12))

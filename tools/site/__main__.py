@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.site.accessible import make_accessible
 from tools.site.llms import write_markdown
 from tools.site.reference import write_reference
 
@@ -29,6 +30,7 @@ def main() -> int:
     build = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "dirhtml"]
     done = subprocess.run([*build, "-c", "tools/site", str(SOURCE), str(SITE)], check=False)
     if done.returncode == 0:
+        make_accessible(SITE)
         write_markdown(SOURCE, SITE)
         print(f"the site is in {SITE}; try `python -m http.server -d {SITE}`")
     return done.returncode
@@ -66,9 +68,10 @@ def themed_pictures(text: str) -> str:
 
 
 def _linked_sources() -> set[str]:
-    """Source files that a page links to."""
+    """Source files that a page links to, and pictures of the benchmarks that it shows."""
     texts = [page.read_text(encoding="utf-8") for page in SOURCE.rglob("*.md")]
-    return {found for text in texts for found in re.findall(r"\]\((?:\.\./)*(src/[\w/.]+\.\w+)", text)}
+    linked = r"\]\((?:\.\./)*(src/[\w/.]+\.\w+|benchmarks/[\w/.]+\.svg)"
+    return {found for text in texts for found in re.findall(linked, text)}
 
 
 if __name__ == "__main__":
