@@ -49,6 +49,7 @@ from holdfast.errors import (
     WrongArguments,
     WrongBlockers,
     WrongJobType,
+    WrongShard,
 )
 from holdfast.queue import (
     Completed,
@@ -155,6 +156,7 @@ __all__ = [
     "WrongArguments",
     "WrongBlockers",
     "WrongJobType",
+    "WrongShard",
     "content_id",
     "each",
 ]

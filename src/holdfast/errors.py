@@ -13,6 +13,7 @@
     ├── WorkerNotFound            no live worker has this id                  (also a LookupError)
     ├── WrongJobType              the chain's current job has another type than the caller named  (also a TypeError)
     ├── WrongBlockers             `after` lacks the chains that the job type declares  (also a TypeError and ValueError)
+    ├── WrongShard                parts of one call belong on different shards  (also a ValueError)
     ├── AlreadyCompleted          the chain's current job was finished by another caller
     ├── NotPending                the status of the job does not allow the operation
     ├── StillReferenced           an unfinished job waits for a chain that should be deleted
@@ -49,6 +50,7 @@ from holdfast.error_types.refused import (
     WrongArguments,
     WrongBlockers,
     WrongJobType,
+    WrongShard,
 )
 from holdfast.error_types.stores import Conflict, MissingExtra, NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.error_types.waiting import (
@@ -94,6 +96,7 @@ __all__ = [
     "WrongArguments",
     "WrongBlockers",
     "WrongJobType",
+    "WrongShard",
 ]
 
 for _name in __all__:

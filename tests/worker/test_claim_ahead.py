@@ -134,7 +134,7 @@ async def test_workers_report_jobs_that_are_claimed_ahead_apart_from_running_one
     async with harness.worker(concurrency=2) as worker:
         await gated.measured()
         await gated.claimed(5)
-        await worker._reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
+        await worker._duties[0].reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
         (live,) = await harness.client.workers()
         assert (live.busy, live.ahead, live.concurrency) == (2, 3, 2)
         gated.gate.set()

@@ -45,8 +45,8 @@ async def test_a_start_causes_few_claims_of_many_idle_workers(
     async with AsyncExitStack() as workers:
         for each in fleet:
             worker = await workers.enter_async_context(harness.worker(worker_id=each.id, poll_interval=600))
-            await worker._reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
-            worker._reporter._turns.learn(fleet)  # pyright: ignore[reportPrivateUsage]
+            await worker._duties[0].reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
+            worker._duties[0].reporter._turns.learn(fleet)  # pyright: ignore[reportPrivateUsage]
         before = _claims(faulty)
         for _ in range(STARTS):
             await harness.ended(await harness.start(hello.bind()))
@@ -61,9 +61,9 @@ async def test_a_job_is_claimed_although_the_workers_with_the_first_turns_are_de
     async def hello() -> None: ...
 
     async with harness.worker(worker_id="alive", poll_interval=600) as worker:
-        await worker._reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
+        await worker._duties[0].reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
         dead = [_record(f"dead-{number}") for number in range(FLEET)]
-        worker._reporter._turns.learn([_record("alive"), *dead])  # pyright: ignore[reportPrivateUsage]
+        worker._duties[0].reporter._turns.learn([_record("alive"), *dead])  # pyright: ignore[reportPrivateUsage]
         for _ in range(5):
             await harness.ended(await harness.start(hello.bind()))
         later = await harness.start(hello.bind(), delay=0.1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.client.new_jobs import new_chain, with_start_options
+from holdfast.client.placed_chains import placed_chains
 from holdfast.client.plugged_starts import plugged
 from holdfast.client.waiting import ChainSubscription, WaitProcedure, outcome
 from holdfast.core.details import NO_DETAILS, JobDetails
@@ -52,8 +53,9 @@ class Stats:
 class ClientCalls:
     """The procedure of each method. It turns records into chains, jobs and reports."""
 
-    def __init__(self, jobs: Jobs | None, user: str | None = None) -> None:
+    def __init__(self, jobs: Jobs | None, user: str | None = None, *, sharded: bool = False) -> None:
         check_text("user", user)
+        self._sharded = sharded
         self._user = user
         self.jobs = Jobs() if jobs is None else jobs
         self._has_registry = jobs is not None
@@ -72,7 +74,10 @@ class ClientCalls:
 
     def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Procedure[list[Chain[Any]]]:
         sent = NO_DETAILS if trace is None else JobDetails(trace=trace)
-        new = tuple(new_chain(with_start_options(bound, {}), sent) for bound in bounds)
+        if self._sharded:
+            new = yield from placed_chains([with_start_options(bound, {}) for bound in bounds], sent)
+        else:
+            new = tuple(new_chain(with_start_options(bound, {}), sent) for bound in bounds)
         check_batch(new)
         with plugged(self.jobs, new) as starts:
             started = yield Start(starts.jobs)
@@ -87,13 +92,15 @@ class ClientCalls:
     def run(
         self, bound: Bound[Any], trace: str | None, observers: Observers, timeout: float | None
     ) -> Callable[[ChainSubscription], WaitProcedure]:
-        """Start a chain and wait for its output. The subscription must be for the id of the new chain."""
+        """Start a chain and wait for its output. The subscription is for the id of the new chain, if it is known."""
 
         def start_and_wait(subscription: ChainSubscription) -> WaitProcedure:
             (chain,) = yield from self.start([bound], trace)
             observers.deliver(created(observers, [chain]))
+            # On a sharded store the id is known only after the start, as that of an existing chain.
+            known_later = chain.deduplicated or self._sharded
             record: ChainRecord = yield from subscription.finished_after_start(
-                chain.id, timeout, deduplicated=chain.deduplicated
+                chain.id, timeout, known_later=known_later
             )
             return outcome(self.chain(record))
 

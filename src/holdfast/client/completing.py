@@ -29,7 +29,7 @@ class SharedCompleting:
     """
 
     def __init__(self, store: Store, jobs: Jobs, target: Target, *, tx: Any, observers: Observers) -> None:
-        self._store = store
+        self._store = store.shard_of(target.chain_id)
         self._jobs = jobs
         self._observers = observers
         self._target = target

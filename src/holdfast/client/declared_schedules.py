@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from msgspec import structs
 
@@ -15,13 +15,15 @@ from holdfast.engine.procedures import Procedure
 from holdfast.registry.jobs import Jobs
 
 
-def declare(jobs: Jobs, *, worker: str | None = None) -> Procedure[None]:
-    """Write the declared schedules of a registry.
+def declare(
+    jobs: Jobs, *, worker: str | None = None, owns: Callable[[str], bool] = lambda name: True
+) -> Procedure[None]:
+    """Write the declared schedules of a registry whose names `owns` accepts.
 
     A worker also adds itself to its schedules. Schedules of the registry that it does not declare become orphaned,
     unless a live worker declares them. The worker must have reported itself before, so that others know it as live.
     """
-    declared = jobs.declared_schedules
+    declared = {name: each for name, each in jobs.declared_schedules.items() if owns(name)}
     if not declared and worker is None:
         return
     found: FoundSchedules = yield GetSchedules(None if worker is not None else tuple(declared))

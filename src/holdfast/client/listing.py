@@ -15,6 +15,8 @@ from holdfast.registry.jobs import Jobs
 
 _MOST = 1000
 """Items of a page at most."""
+_SHARDED_DIGITS = 4000
+"""A sharded store combines the positions of its shards in one number, and checks it. Python reads 4,300 digits."""
 
 
 class ListingMethods(ClientBase):
@@ -50,7 +52,7 @@ class ListingMethods(ClientBase):
             created_until=created_until, failed_since=failed_since, finished_since=finished_since, error=error,
             worker=worker, fingerprint=fingerprint,
         )  # fmt: skip
-        return await self._run(_list_chains(self.jobs, shown, cursor, limit), tx)
+        return await self._run(_list_chains(self.jobs, shown, cursor, limit, sharded=self.store.sharded), tx)
 
     async def list_jobs(
         self,
@@ -76,7 +78,7 @@ class ListingMethods(ClientBase):
             failed_since=failed_since, finished_since=finished_since, error=error, worker=worker,
             fingerprint=fingerprint,
         )  # fmt: skip
-        return await self._run(_list_jobs(self.jobs, shown, cursor, limit), tx)
+        return await self._run(_list_jobs(self.jobs, shown, cursor, limit, sharded=self.store.sharded), tx)
 
 
 class SyncListingMethods(SyncClientBase):
@@ -112,7 +114,7 @@ class SyncListingMethods(SyncClientBase):
             created_until=created_until, failed_since=failed_since, finished_since=finished_since, error=error,
             worker=worker, fingerprint=fingerprint,
         )  # fmt: skip
-        return self._run(_list_chains(self.jobs, shown, cursor, limit), tx)
+        return self._run(_list_chains(self.jobs, shown, cursor, limit, sharded=self.store.sharded), tx)
 
     def list_jobs(
         self,
@@ -138,15 +140,17 @@ class SyncListingMethods(SyncClientBase):
             failed_since=failed_since, finished_since=finished_since, error=error, worker=worker,
             fingerprint=fingerprint,
         )  # fmt: skip
-        return self._run(_list_jobs(self.jobs, shown, cursor, limit), tx)
+        return self._run(_list_jobs(self.jobs, shown, cursor, limit, sharded=self.store.sharded), tx)
 
 
 def page(
-    listing_filter: Filter, cursor: str | None, limit: int, *, may_lag: bool = False
+    listing_filter: Filter, cursor: str | None, limit: int, *, sharded: bool, may_lag: bool = False
 ) -> Procedure[Page[ChainRecord]]:
     """A page of the chains that a filter shows, newest first, as they are stored."""
     _check_limit(limit)
-    found: Listing[ChainRecord] = yield ListChains(listing_filter, limit, _before(cursor), may_lag=may_lag)
+    found: Listing[ChainRecord] = yield ListChains(
+        listing_filter, limit, _before(cursor, sharded=sharded), may_lag=may_lag
+    )
     return Page(found, _cursor(found))
 
 
@@ -160,14 +164,16 @@ def all_chains(listing_filter: Filter) -> Procedure[list[ChainRecord]]:
     return chains
 
 
-def _list_chains(jobs: Jobs, shown: Filter, cursor: str | None, limit: int) -> Procedure[Page[Chain[Any]]]:
-    found: Page[ChainRecord] = yield from page(shown, cursor, limit, may_lag=True)
+def _list_chains(
+    jobs: Jobs, shown: Filter, cursor: str | None, limit: int, *, sharded: bool
+) -> Procedure[Page[Chain[Any]]]:
+    found: Page[ChainRecord] = yield from page(shown, cursor, limit, sharded=sharded, may_lag=True)
     return Page([Chain(record, jobs) for record in found.items], found.next_cursor)
 
 
-def _list_jobs(jobs: Jobs, shown: Filter, cursor: str | None, limit: int) -> Procedure[Page[Job]]:
+def _list_jobs(jobs: Jobs, shown: Filter, cursor: str | None, limit: int, *, sharded: bool) -> Procedure[Page[Job]]:
     _check_limit(limit)
-    found: Listing[Record] = yield ListJobs(shown, limit, _before(cursor), may_lag=True)
+    found: Listing[Record] = yield ListJobs(shown, limit, _before(cursor, sharded=sharded), may_lag=True)
     return Page([Job(record, jobs) for record in found], _cursor(found))
 
 
@@ -180,9 +186,11 @@ def _cursor(found: Listing[Any]) -> str | None:
     return None if found.next_before is None else str(found.next_before)
 
 
-def _before(cursor: str | None) -> int | None:
+def _before(cursor: str | None, *, sharded: bool) -> int | None:
     if cursor is None:
         return None
-    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 20 and int(cursor) < 2**63):
+    digits = _SHARDED_DIGITS if sharded else 19
+    known = cursor.isascii() and cursor.isdecimal() and len(cursor) <= digits
+    if not known or (not sharded and int(cursor) >= 2**63):
         raise ValueError(f"{cursor!r:.40} is no cursor: pass the next_cursor of an earlier page")
     return int(cursor)

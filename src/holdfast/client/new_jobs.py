@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.clock import duration, to_micros
 from holdfast.core.details import NO_DETAILS, JobDetails, inherited_details, write_details
-from holdfast.core.ids import new_id
+from holdfast.core.ids import new_id, new_id_on
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record
 from holdfast.core.retry import seconds
+from holdfast.engine.store import Store
 from holdfast.registry.failure_hooks import declared_limit
 from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, JobType
 from holdfast.registry.options import START_KEYWORDS, ContinueKeywords, StartKeywords, StartOptions, refuse_unknown
@@ -26,20 +27,21 @@ _NO_OPTIONS = StartOptions()
 def new_chain(bound: AnyBound, sent: JobDetails = NO_DETAILS) -> NewJob:
     """The first job of a new chain. `sent` is what the caller sends along."""
     options = bound.start_options
-    job_id = options.id or new_id()
+    job_id = options.id or new_id_on(sent.shard)
     return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, sent=sent)
 
 
 def continuation(bound: AnyBound, after: Record) -> NewJob:
     """The job that follows `after` in its chain."""
     options = bound.start_options
-    for option, given in (("key", options.key), ("id", options.id)):
+    for option, given in (("key", options.key), ("id", options.id), ("shard", options.shard)):
         if given is not None:
             raise ValueError(
                 f"{bound.type.name}: a continuation takes no {option}: it names a chain, and this has begun"
             )
     sent = inherited_details(after.details)
-    return _new_job(bound, options, job_id=new_id(), chain_id=after.chain_id, index=after.index + 1, sent=sent)
+    job_id = new_id_on(sent.shard)
+    return _new_job(bound, options, job_id=job_id, chain_id=after.chain_id, index=after.index + 1, sent=sent)
 
 
 def _new_job(
@@ -69,6 +71,8 @@ def _new_job(
     )
     if options == _NO_OPTIONS:
         return job  # saves 1 microsecond per job of a bulk start
+    if options.shard is not None and options.shard != sent.shard:
+        raise ValueError(_wrong_shard(declared.name, options.shard, sent.shard))
     if options.collapses:
         job = _collapsing(job, options)
     return replace(
@@ -94,6 +98,14 @@ def _collapsing(job: NewJob, options: StartOptions) -> NewJob:
         longest = duration(seconds(options.debounce_max))
         delay = min(delay, longest)
     return replace(job, delay=delay, due_within=longest)
+
+
+def _wrong_shard(type: str, wanted: str, given: str | None) -> str:
+    if given is None:
+        return (
+            f"{type}: shard={wanted!r} needs a client with several stores: Client({{{wanted!r}: ADDRESS, ...}}, jobs)"
+        )
+    return f"{type}: shard={wanted!r}, but what a chain starts stays on the shard of the chain, which is {given!r}"
 
 
 def _rule(options: StartOptions, declared: AnyJobType) -> str:
@@ -142,8 +154,13 @@ def bound_list(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
     return list(bounds)
 
 
-def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
-    """The bound call with the id of its chain, so that a caller can subscribe to its end before it starts."""
+def with_id(bound: Bound[T], store: Store) -> tuple[Bound[T], str]:
+    """The bound call with the id of its chain, so that a caller can subscribe to its end before it starts.
+
+    A sharded store chooses the id when the chain starts: until then it is empty.
+    """
     with_start_options(bound, {})
+    if store.sharded:
+        return bound, bound.start_options.id or ""
     chain_id = bound.start_options.id or new_id()
     return bound.options(id=chain_id), chain_id

@@ -34,12 +34,11 @@ from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers
 from holdfast.engine.operations import Examine, Finding
-from holdfast.engine.store import Store
 from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.engine.wakeups import Wakeups
 from holdfast.registry.jobs import AnyJobType, Bound, Jobs, JobType
 from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
-from holdfast.stores.address import open_store
+from holdfast.stores.address import StoreAddress, open_store, owns_stores
 
 T = TypeVar("T")
 B = TypeVar("B")
@@ -67,7 +66,7 @@ class SyncClient(
 
     def __init__(
         self,
-        store: str | Store,
+        store: StoreAddress,
         jobs: Jobs | None = None,
         *,
         migrate: bool = False,
@@ -77,11 +76,11 @@ class SyncClient(
         user: str | None = None,
     ) -> None:
         self.store = open_store(store, wakeups)
-        self._calls = ClientCalls(jobs, user)
+        self._calls = ClientCalls(jobs, user, sharded=self.store.sharded)
         self.jobs = self._calls.jobs
         self.observers = Observers(observers, self.jobs)
         self.tx_events = SyncTxEvents(self.store, self.observers)
-        self._owns_store = isinstance(store, str)
+        self._owns_store = owns_stores(store)
         self._migrate = migrate
         self._trace = trace or no_trace
 
@@ -153,7 +152,7 @@ class SyncClient(
         """Start a chain and wait for its output. Start options are given on the bind."""
         refuse_start_options(options)
         timeout_seconds = wait_seconds(timeout)  # refused before anything is started
-        named, new_chain_id = with_id(bound)
+        named, new_chain_id = with_id(bound, self.store)
         self.tx_events.look()
         call = self._calls.run(named, self._trace(), self.observers, timeout_seconds)
         output: T = waiting_module.run_sync(self.store, new_chain_id, call)
@@ -202,7 +201,7 @@ class SyncClient(
         """Check the store for problems, as `holdfast doctor` does."""
         findings = self.store.perform_sync(Examine())
         waiting_jobs = self.store.perform_sync(WAITING_JOBS)
-        return [*findings, *cycle_findings(waiting_jobs), *wakeup_findings(self.store.wakeups)]
+        return [*findings, *cycle_findings(waiting_jobs), *wakeup_findings(self.store)]
 
     # Operating
 

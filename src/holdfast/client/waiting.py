@@ -47,12 +47,15 @@ class ChainSubscription:
         chain: ChainRecord = yield from self.finished(timeout, look=look)
         return outcome(Chain(chain, decoder))
 
-    def finished_after_start(self, chain_id: str, timeout: float | None, *, deduplicated: bool) -> WaitProcedure:
-        """The end of a chain that was started after this subscription began, or of the one that the start found."""
-        if deduplicated:
+    def finished_after_start(self, chain_id: str, timeout: float | None, *, known_later: bool) -> WaitProcedure:
+        """The end of a chain that was started after this subscription began, or of the one that the start found.
+
+        `known_later`: the id of the chain was not known when the subscription began.
+        """
+        if known_later:
             self._chain_id, self._named = chain_id, False
         # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
-        return (yield from self.finished(timeout, look=deduplicated))
+        return (yield from self.finished(timeout, look=known_later))
 
     def finished(self, timeout: float | None, *, look: bool = True) -> WaitProcedure:
         """The chain after its end. `look=False` sleeps first: the chain had not ended when the subscription began.

@@ -41,6 +41,8 @@ class JobDetails(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     epoch: int = 0
     """How often the job was retried from a step. The Redis scripts change it in the text: no other field has this name
     and a number as its value."""
+    shard: str | None = None
+    """The shard of the job; None without shards. The ids of jobs that follow from it begin with this name."""
 
 
 NO_DETAILS = JobDetails()
@@ -72,7 +74,9 @@ def hook_details(job_id: str, failed: JobDetails, hook: FailureHook) -> str | No
     """The details of the chain of a hook: what the caller of the failed job sent along, and the hook's own hook."""
     then = None if hook.then is None else _read_hook(hook.then)
     lanes = hook_lanes(hook)
-    return write_details(JobDetails(job_id, failed.trace, failed.carrier, on_failure=then, lanes=lanes))
+    return write_details(
+        JobDetails(job_id, failed.trace, failed.carrier, on_failure=then, lanes=lanes, shard=failed.shard)
+    )
 
 
 def hook_lanes(hook: FailureHook) -> JobLanes | None:
@@ -91,17 +95,24 @@ def lanes_of(stored: str | None) -> JobLanes | None:
 
 
 def inherited_details(stored: str | None) -> JobDetails:
-    """The details that the continuations of a job take over: what its caller sent along."""
+    """The details that the continuations of a job take over: what its caller sent along, and its shard."""
     if stored is None:
         return NO_DETAILS
     details = read_details(stored)
-    return JobDetails(trace=details.trace, carrier=details.carrier)
+    return JobDetails(trace=details.trace, carrier=details.carrier, shard=details.shard)
+
+
+def with_shard(stored: str | None, shard: str) -> str:
+    """The details of a job on this shard."""
+    if stored is not None and f'"shard":"{shard}"' in stored:
+        return stored
+    return _write(msgspec.structs.replace(read_details(stored), shard=shard)).decode()
 
 
 def started_details(job_id: str, stored: str | None) -> JobDetails:
     """The details of a chain that a job with these details starts."""
     details = NO_DETAILS if stored is None else read_details(stored)
-    return JobDetails(job_id, details.trace, details.carrier)
+    return JobDetails(job_id, details.trace, details.carrier, shard=details.shard)
 
 
 def origin_of(stored: str | None) -> str | None:

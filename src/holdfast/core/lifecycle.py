@@ -15,7 +15,7 @@ from holdfast.core.clock import Micros, duration, to_micros
 from holdfast.core.details import hook_details, hook_lanes, read_details
 from holdfast.core.error_groups import StoredFailure
 from holdfast.core.hooks import hook_input
-from holdfast.core.ids import new_id
+from holdfast.core.ids import new_id_on
 from holdfast.core.record import ChainRecord, Claim, Record, Status
 from holdfast.core.retry import Seconds, seconds
 from holdfast.core.steps import Wait
@@ -221,7 +221,7 @@ def hook_chain(failed: Record) -> NewJob | None:
     hook = details.on_failure
     if hook is None:
         return None
-    chain_id, lanes = new_id(), hook_lanes(hook)
+    chain_id, lanes = new_id_on(details.shard), hook_lanes(hook)
     return NewJob(
         chain_id,
         hook.type,

@@ -8,8 +8,8 @@ commits. The core decides what an outcome means, and the store writes the decisi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from holdfast.core.clock import Clock
 from holdfast.engine.operations import Operation
@@ -78,6 +78,10 @@ class SyncAppTransaction(SyncTransaction, Protocol):
     def is_open(self) -> bool: ...
 
 
+class OtherDatabase(ValueError):
+    """The application's connection leads to another database than that of the store."""
+
+
 class Store(ABC):
     """Keeps jobs. Many tasks and threads may use one object at the same time, async and blocking."""
 
@@ -88,6 +92,22 @@ class Store(ABC):
 
     clock: Clock | None = None
     """None means the clock of the store. Tests set their own clock."""
+
+    sharded: ClassVar[bool] = False
+    """Whether the jobs lie in several stores, which `shards` returns."""
+
+    @property
+    def shards(self) -> Sequence[Store]:
+        """The stores that keep the jobs: this one, unless it is sharded."""
+        return (self,)
+
+    def shard_of(self, id: str, /) -> Store:
+        """The store that keeps the job or chain with this id."""
+        return self
+
+    def owns(self, schedule: str, /) -> bool:
+        """Whether this store keeps the schedule with this name, if it exists. False for another shard."""
+        return True
 
     @abstractmethod
     async def open(self) -> None:

@@ -34,6 +34,10 @@ class WrongJobType(HoldfastError, TypeError):
         super().__init__(f"the current job of chain {chain_id!r} is of type {type!r}, not {wanted!r}")
 
 
+class WrongShard(HoldfastError, ValueError):
+    """Parts of one call belong on different shards: a key, a chosen id, a blocker, `shard=` or the transaction."""
+
+
 class WrongBlockers(HoldfastError, TypeError, ValueError):
     """The chains in `after` are not those that the job type declares with `blockers=`. Nothing was written."""
 

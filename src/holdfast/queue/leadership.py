@@ -10,7 +10,7 @@ from holdfast.core.clock import duration
 from holdfast.core.ids import new_id, new_token
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import UNLIMITED, Claim, Record, Status
-from holdfast.engine.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, LostReason, Place, Reap, Renew, Settle, Start, TypeTerms
 from holdfast.engine.procedures import Procedure
 from holdfast.worker.held_claims import lease_clock
 
@@ -22,10 +22,11 @@ GIVE_UP_AT = 0.9
 class Leadership:
     """One candidate of an election. At most one candidate is the leader at a time."""
 
-    def __init__(self, name: str, candidate: str, *, lease: float) -> None:
+    def __init__(self, name: str, candidate: str, *, lease: float, sharded: bool = False) -> None:
         self.type = f"holdfast:leader:{name}"
         self._candidate = candidate
         self._lease = lease
+        self._sharded = sharded
         self._claim: Claim | None = None
         self._renewed = 0.0
 
@@ -42,8 +43,9 @@ class Leadership:
         """Become the leader if there is none, or if its lease has expired. Returns whether that succeeded."""
         self._claim = None
         job_id = new_id()
-        job = NewJob(job_id, self.type, job_id, b"null", max_attempts=UNLIMITED, keep=0, key=self.type)
-        yield Start((job,))
+        job = NewJob(job_id, self.type, job_id, b"null", max_attempts=UNLIMITED, keep=0, key=self.type, chosen=False)
+        jobs: tuple[NewJob, ...] = (yield Place((job,))) if self._sharded else (job,)
+        yield Start(jobs)
         yield Reap((self.type,), (), 1)
         sent = lease_clock()
         terms = TypeTerms(self.type, duration(self._lease), UNLIMITED)

@@ -43,7 +43,9 @@ def result(type: QueueType, job: Record) -> Any:
     return type.decode_output(job.output)
 
 
-def list_jobs(type: QueueType, state: State | None, cursor: str | None, limit: int) -> Procedure[Page[JobStatus[Any]]]:
+def list_jobs(
+    type: QueueType, state: State | None, cursor: str | None, limit: int, *, sharded: bool
+) -> Procedure[Page[JobStatus[Any]]]:
     """Jobs of the queue, newest first, in one state or in any."""
     if state is not None and state not in STATUSES:
         raise ValueError(f"{state!r} is no state; the states are {', '.join(_STATES)}")
@@ -51,7 +53,7 @@ def list_jobs(type: QueueType, state: State | None, cursor: str | None, limit: i
     statuses = tuple(dict.fromkeys(status for each in wanted for status in STATUSES[each]))
     failing = state == "failing" if state in ("queued", "failing") else None
     filter = Filter(types=(type.name,), statuses=statuses, failing=failing, kept=True)
-    chains: Page[ChainRecord] = yield from page(filter, cursor, limit)
+    chains: Page[ChainRecord] = yield from page(filter, cursor, limit, sharded=sharded)
     items: list[JobStatus[Any]] = []
     for chain in chains.items:
         item = yield from status(type, chain.last)

@@ -41,6 +41,7 @@ from holdfast.queue.queue_type import QueueType
 from holdfast.registry.jobs import AnyJobType, Jobs
 from holdfast.registry.limits import AnyLimit
 from holdfast.registry.plugin import Plugin
+from holdfast.stores.address import StoreAddress
 from holdfast.worker import Middleware
 
 P = TypeVar("P")
@@ -59,7 +60,7 @@ class Queue(Generic[P, R]):
         self,
         name: str,
         *,
-        store: str | Store,
+        store: StoreAddress,
         concurrency: int = defaults.QUEUE_CONCURRENCY,
         max_retries: int | None = defaults.QUEUE_MAX_RETRIES,
         retry: Retry | None = None,
@@ -102,7 +103,9 @@ class Queue(Generic[P, R]):
         jobs = Jobs("queue", plugins=plugins)
         jobs.add(self._type)
         self._client = Client(store, jobs, migrate=migrate, observers=[self._relay, *observers])
-        self._calls = QueueCalls(self._type, jobs, self._client.observers, trace or no_trace)
+        self._calls = QueueCalls(
+            self._type, jobs, self._client.observers, trace or no_trace, sharded=self._client.store.sharded
+        )
         self._consumer = Consumer(
             self._client, self._type, relay=self._relay, listeners=self._listeners, after_execution=after_execution,
             concurrency=concurrency, grace=grace, poll_interval=poll_interval, worker_id=worker_id,

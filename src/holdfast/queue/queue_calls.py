@@ -24,7 +24,7 @@ from holdfast.core.settle import has_attempts_left
 from holdfast.engine.audit_user import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
-from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Resume, Start, Started
+from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Place, Resume, Start, Started
 from holdfast.engine.procedures import Procedure
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.queue import blockers, overview
@@ -65,8 +65,17 @@ class Enqueued(NamedTuple):
 class QueueCalls:
     """Builds the procedure of each call, and translates the answers of the store."""
 
-    def __init__(self, type: QueueType, jobs: Jobs, observers: Observers, trace: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        type: QueueType,
+        jobs: Jobs,
+        observers: Observers,
+        trace: Callable[[], str | None],
+        *,
+        sharded: bool = False,
+    ) -> None:
         self._type = type
+        self._sharded = sharded
         self._jobs = jobs
         self._observers = observers
         self._trace = trace
@@ -104,6 +113,8 @@ class QueueCalls:
         """Start the jobs, each after these blockers."""
         if after or any(job.after for job in jobs):
             jobs = yield from blockers.waiting(self._type.name, jobs, after)
+        if self._sharded:
+            jobs = yield Place(tuple(jobs))
         with plugged(self._jobs, jobs) as starts:
             started: list[Started] = yield Start(starts.jobs)
             starts.answered(started)
@@ -136,7 +147,8 @@ class QueueCalls:
             if not chain.last.status.finished:
                 left = None if timeout is None else timeout - (monotonic() - begun)
                 try:
-                    chain = yield from subscription.finished_after_start(chain.first.id, left, deduplicated=found)
+                    known_later = found or chain.first.id != job.id
+                    chain = yield from subscription.finished_after_start(chain.first.id, left, known_later=known_later)
                 except WaitTimeout:
                     raise WaitTimeout(job.key or job.id, timeout or 0, subject="job") from None
                 except ChainNotFound:
@@ -179,7 +191,7 @@ class QueueCalls:
         return (yield from overview.status(self._type, chain.last))
 
     def list_jobs(self, state: State | None, cursor: str | None, limit: int) -> Procedure[Page[JobStatus[Any]]]:
-        return overview.list_jobs(self._type, state, cursor, limit)
+        return overview.list_jobs(self._type, state, cursor, limit, sharded=self._sharded)
 
     def counts(self) -> Procedure[QueueCounts]:
         return overview.counts(self._type)

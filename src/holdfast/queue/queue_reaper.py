@@ -22,7 +22,6 @@ from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers
 from holdfast.engine.operations import GetStats, Reap, Reaped
-from holdfast.engine.store import Store
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
@@ -32,7 +31,7 @@ from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.queue import Queue
 from holdfast.queue.queue_type import PREFIX, type_name
 from holdfast.registry.options import check_duration
-from holdfast.stores.address import open_store
+from holdfast.stores.address import StoreAddress, open_store, owns_stores
 from holdfast.worker.held_claims import lease_clock
 
 BATCH = 100
@@ -50,7 +49,7 @@ class Reaper:
 
     def __init__(
         self,
-        store: str | Store,
+        store: StoreAddress,
         *,
         queues: Iterable[str | Queue[Any, Any]] | None = None,
         lease: Seconds = REAPER_LEASE,
@@ -65,13 +64,13 @@ class Reaper:
         names = None if queues is None else sorted(each if isinstance(each, str) else each.name for each in queues)
         election = "reaper" if names is None else f"reaper:{content_id(names)}"
         self._store = open_store(store)
-        self._owns_store = isinstance(store, str)
+        self._owns_store = owns_stores(store)
         self._types = None if names is None else tuple(map(type_name, names))
         self._found: tuple[str, ...] = ()
         self._looked = float("-inf")
         self._lease = seconds(lease)
         self._interval = seconds(interval)
-        self._leadership = Leadership(election, self.id, lease=self._lease)
+        self._leadership = Leadership(election, self.id, lease=self._lease, sharded=self._store.sharded)
         self._listeners = Listeners(EVENTS)
         self._observers = Observers(observers)
         self._wake_flag = WakeFlag()

@@ -38,6 +38,7 @@ from holdfast.queue.queue_type import QueueType
 from holdfast.registry.jobs import Jobs
 from holdfast.registry.limits import AnyLimit
 from holdfast.registry.plugin import Plugin
+from holdfast.stores.address import StoreAddress
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -54,7 +55,7 @@ class SyncQueue(Generic[P, R]):
         self,
         name: str,
         *,
-        store: str | Store,
+        store: StoreAddress,
         max_retries: int | None = defaults.QUEUE_MAX_RETRIES,
         result_ttl: Seconds | None = defaults.RESULT_TTL,
         dedup_ttl: Seconds | None = None,
@@ -77,7 +78,9 @@ class SyncQueue(Generic[P, R]):
         jobs.add(self._type)
         relay = Relay(self._type, self._listeners)
         self._client = SyncClient(store, jobs, migrate=migrate, observers=[relay, *observers])
-        self._calls = QueueCalls(self._type, jobs, self._client.observers, trace or no_trace)
+        self._calls = QueueCalls(
+            self._type, jobs, self._client.observers, trace or no_trace, sharded=self._client.store.sharded
+        )
         self._running = False
 
     # Lifecycle

@@ -74,6 +74,7 @@ class Bound(msgspec.Struct, Generic[R_co, Required], frozen=True, eq=False, gc=F
         replace: bool | None = None,
         debounce: Seconds | None = None,
         debounce_max: Seconds | None = None,
+        shard: str | None = None,
     ) -> Bound[Any]:
         """The same call with these start options. Options that are not given do not change."""
         old = self.start_options
@@ -94,6 +95,7 @@ class Bound(msgspec.Struct, Generic[R_co, Required], frozen=True, eq=False, gc=F
             replace=old.replace if replace is None else replace,
             debounce=old.debounce if debounce is None else debounce,
             debounce_max=old.debounce_max if debounce_max is None else debounce_max,
+            shard=old.shard if shard is None else shard,
         )
         return Bound(self.type, self.input, new, self.lanes)
 

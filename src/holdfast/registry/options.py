@@ -77,6 +77,7 @@ class StartKeywordsWithoutAfter(ContinueKeywordsWithoutAfter, total=False):
     replace: bool | None
     debounce: Seconds | None
     debounce_max: Seconds | None
+    shard: str | None
 
 
 class StartKeywords(StartKeywordsWithoutAfter, total=False):
@@ -154,10 +155,12 @@ class StartOptions(msgspec.Struct, frozen=True):
     replace: bool = False
     debounce: Seconds | None = None
     debounce_max: Seconds | None = None
+    shard: str | None = None
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
         check_text("id", self.id)
+        check_text("shard", self.shard)
         self._check_dedup()
         if self.replace is not False or self.debounce is not None or self.debounce_max is not None:
             self._check_collapsing()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from holdfast.engine.wakeups import Wakeups
 from holdfast.stores.extras import needing_extra
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.password_escaping import check_escaped
+from holdfast.stores.sharded.address import is_sharded, read_shards
 
 LOADERS: dict[str, str] = {
     "redis": "holdfast.stores.redis:RedisStore",
@@ -30,13 +31,18 @@ LOADERS: dict[str, str] = {
 SQL = {"postgres", "postgresql", "sqlite"}
 """Schemes of stores that accept other wake-ups."""
 
+StoreAddress = str | Store | Mapping[str, str | Store]
+"""The address of a store, a store, or several of them by the names of their shards."""
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _shared: dict[str, MemoryStore] = {}
 _lock = threading.Lock()
 
 
-def open_store(address: str | Store, wakeups: str | Wakeups | None = None) -> Store:
+def open_store(address: StoreAddress, wakeups: str | Wakeups | None = None) -> Store:
     """The store of an address, not yet connected. A store object is returned as it is.
+
+    Several addresses or objects by name are one store with these shards.
 
     A SQL store accepts other wake-ups, given as an address or as an object. The caller closes an object.
     `memory://NAME` is one store per process; `memory://` is a new store at each call. The text of a ValueError never
@@ -46,8 +52,12 @@ def open_store(address: str | Store, wakeups: str | Wakeups | None = None) -> St
         if wakeups is not None:
             raise ValueError("a Store object has its wake-ups already: give them to it when it is made")
         return address
+    if isinstance(address, Mapping):
+        return _sharded(address, wakeups)
     if not isinstance(address, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise TypeError(f"a store is given by its address or as a Store object, not as {type(address).__name__}")
+    if is_sharded(address):
+        return _sharded(read_shards(address), wakeups)
     scheme, separator, rest = address.partition("://")
     if not separator or not _SCHEME.fullmatch(scheme):
         raise ValueError(f"the address of a store begins with one of {_schemes()}")
@@ -65,6 +75,22 @@ def open_store(address: str | Store, wakeups: str | Wakeups | None = None) -> St
         raise ValueError(f"there is no store for {scheme}://; {hint}")
     make = _load(LOADERS[scheme])
     return make(address) if wakeups is None else make(address, wakeups=wakeups)
+
+
+def owns_stores(address: StoreAddress) -> bool:
+    """Whether the caller of `open_store` closes the store: it was not given as an object."""
+    return not isinstance(address, Store)
+
+
+def _sharded(addresses: Mapping[str, str | Store], wakeups: str | Wakeups | None) -> Store:
+    # Imported here: most programs have one store.
+    from holdfast.stores.sharded.store import ShardedStore
+
+    lent = [name for name, each in addresses.items() if isinstance(each, Store)]
+    stores = {name: open_store(each, None if isinstance(each, Store) else wakeups) for name, each in addresses.items()}
+    if any(store.sharded for store in stores.values()):
+        raise ValueError("a shard is one store, not a sharded one")
+    return ShardedStore(stores, lent=lent)
 
 
 def _memory(name: str) -> MemoryStore:

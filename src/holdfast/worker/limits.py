@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from holdfast.core.lanes import lane_id
@@ -22,12 +23,16 @@ def declarations(limits: Iterable[AnyLimit]) -> tuple[LimitDeclaration, ...]:
 
 
 async def declare_limits(store: Store, options: Iterable[RunOptions], observers: Observers, worker_id: str) -> None:
-    """Write the declared limits of these types, if there are any and they have changed."""
+    """Write the declared limits of these types to each shard, if there are any and they have changed."""
     limits = {limit.name: limit for each in options for limit in each.type.limits}
-    if not limits:
-        return
+    if limits:
+        declared = DeclareLimits(declarations(limits.values()))
+        await asyncio.gather(*(_declare(shard, declared, observers, worker_id) for shard in store.shards))
+
+
+async def _declare(shard: Store, declared: DeclareLimits, observers: Observers, worker_id: str) -> None:
     try:
-        await store.perform(DeclareLimits(declarations(limits.values())))
+        await shard.perform(declared)
     except HoldfastError as error:  # the store keeps the numbers that it has
         observers.emit("store_error", worker=worker_id, detail=f"declaring limits: {error}", cause=error)
 

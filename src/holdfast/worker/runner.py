@@ -209,7 +209,8 @@ class Runner:
         # The time of the claim request, if no renewal has replaced it. An answer that arrives late shortens no sleep.
         claimed = min(held_claim.begun, held_claim.renewed)
         parts = AttemptParts.of(
-            held_claim.record, job_type, held_claim.signal, claimed, store=self._store, jobs=self._jobs,
+            held_claim.record, job_type, held_claim.signal, claimed,
+            store=self._store.shard_of(held_claim.record.id), jobs=self._jobs,
             step_store=self._steps, blockers=blockers, middlewares=self._middlewares[job_type.name],
         )  # fmt: skip
         call: Call

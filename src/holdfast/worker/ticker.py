@@ -77,7 +77,8 @@ class Ticker:
         while True:
             try:
                 if not declared:
-                    await procedures.run(self._store.perform, declare(self._jobs, worker=self._worker_id))
+                    call = declare(self._jobs, worker=self._worker_id, owns=self._store.owns)
+                    await procedures.run(self._store.perform, call)
                     declared = True
                 wait = self._until_next(await self._tick_due())
                 failures = 0

@@ -7,7 +7,9 @@ import linecache
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from time import monotonic
 from types import FrameType
 
 from holdfast.engine.observers import log
@@ -117,17 +119,21 @@ def _shortened(stack: list[str]) -> list[str]:
     return stack if len(stack) <= STACK_LINES else [stack[0], "...", *stack[2 - STACK_LINES :]]
 
 
-def start_threads(renewer: Renewer, watchdog: Watchdog) -> None:
-    """Start the threads that work while the event loop is blocked: both, or none."""
-    renewer.start()
-    try:
+def start_threads(renewers: Sequence[Renewer], watchdog: Watchdog) -> None:
+    """Start the threads that work while the event loop is blocked: all, or none."""
+    with ExitStack() as started:
+        for renewer in renewers:
+            renewer.start()
+            started.callback(renewer.stop, 0)
         watchdog.start()
-    except BaseException:
+        started.pop_all()
+
+
+def stop_threads(renewers: Sequence[Renewer], watchdog: Watchdog, timeout: float) -> None:
+    """Stop the threads. A renewer may hang in a call to its shard: all together have this many seconds to end."""
+    deadline = monotonic() + timeout
+    for renewer in renewers:
         renewer.stop(0)
-        raise
-
-
-def stop_threads(renewer: Renewer, watchdog: Watchdog, timeout: float) -> None:
-    """Stop both threads."""
-    renewer.stop(timeout)
+    for renewer in renewers:
+        renewer.stop(max(deadline - monotonic(), 0))
     watchdog.stop()

@@ -24,23 +24,21 @@ from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.durations import Durations
 from holdfast.worker.held_claims import HeldClaims
-from holdfast.worker.lease_guard import LeaseGuard
 from holdfast.worker.lifespans import Lifespans
 from holdfast.worker.limits import declare_limits
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.os_signals import on_signals
 from holdfast.worker.processes import Processes
-from holdfast.worker.pruner import Pruner
 from holdfast.worker.reaper import Reaper
-from holdfast.worker.renewer import Renewer
-from holdfast.worker.reporter import Reporter, described
+from holdfast.worker.reporter import described
 from holdfast.worker.run_options import WorkerDefaults, check_worker, types_to_run
 from holdfast.worker.runner import Runner
 from holdfast.worker.settler import Settler
+from holdfast.worker.shard_duties import ShardDuties
+from holdfast.worker.shard_parts import claims_on, settler_of, steps_of_worker
 from holdfast.worker.slots import Slots
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
-from holdfast.worker.ticker import Ticker
 from holdfast.worker.turns import Turns
 from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
 
@@ -100,15 +98,18 @@ class Worker:
         self._lifespans = Lifespans(client.jobs)
         self.on_drain = self.stop
         """Called when an operator drains this worker. A process with its own grace period replaces it."""
-        self._reporter = Reporter(
-            self._store, described(self.id, client.jobs, self._types, concurrency), self._observers, recovery,
-            drain=self._drain_requested, turns=turns,
-        )  # fmt: skip
+        row = described(self.id, client.jobs, self._types, concurrency)
+        self._duties = [
+            ShardDuties(
+                shard, claims_on(shard, self._store, self._held_claims), client.jobs, row, self._observers,
+                recovery=recovery, poll_interval=seconds(poll_interval),
+                poll_without_wakeups=seconds(poll_without_wakeups), shortest_lease=self._shortest_lease,
+                renew_interval=min(options.renew_interval for options in self._options.values()),
+                drain=self._drain_requested, turns=turns,
+            )
+            for shard in self._store.shards
+        ]  # fmt: skip
         self._ticks = ticks
-        self._ticker = Ticker(
-            self._store, client.jobs, self._observers, self.id, poll_interval=seconds(poll_interval),
-            poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, reported=self._reporter.reported,
-        )  # fmt: skip
         self._started = False
         self._claiming = False
         self.concurrency = concurrency
@@ -124,8 +125,11 @@ class Worker:
             poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
             turns=turns,
         )  # fmt: skip
-        self._settler = Settler(self._store, self._observers, recovery, self.id, written=self._claim_loop.slot_freed)
-        self._steps = StepStore(self._store, recovery)
+        self._settler = settler_of(
+            self._store,
+            lambda shard: Settler(shard, self._observers, recovery, self.id, written=self._claim_loop.slot_freed),
+        )
+        self._steps = steps_of_worker(self._store, lambda shard: StepStore(shard, recovery))
         runner = Runner(
             store=self._store, jobs=client.jobs, options=self._options, held_claims=self._held_claims,
             settler=self._settler, threads=self._threads, processes=self._processes, observers=self._observers,
@@ -216,26 +220,19 @@ class Worker:
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        renewer = Renewer(
-            self._store, self._held_claims, self._observers, self.id, shortest=self._shortest_lease,
-            interval=min(options.renew_interval for options in self._options.values()),
-        )  # fmt: skip
         blocked, threshold = self._slots.release_blocked, min(self._shortest_lease / 4, 5.0)
         watchdog = Watchdog(loop, self._held_claims, threshold=threshold, blocked=blocked)
-        lease_guard = LeaseGuard(self._store, self._held_claims, shortest=self._shortest_lease)
-        pruner = Pruner(self._store, self._observers, self.id)
         with ExitStack() as subscriptions:
-            for part in (self._claim_loop, renewer, self._reporter, self._ticker):
-                subscriptions.callback(self._store.wakeups.subscribe(part.receive))
-            start_threads(renewer, watchdog)
-            parts = [
-                asyncio.create_task(self._settler.run(), name="holdfast-settler"),
-                asyncio.create_task(lease_guard.run(), name="holdfast-lease_guard"),
-                asyncio.create_task(pruner.run(), name="holdfast-pruner"),
+            subscriptions.callback(self._store.wakeups.subscribe(self._claim_loop.receive))
+            for duties in self._duties:
+                duties.subscribe(subscriptions)
+            start_threads([duties.renewer for duties in self._duties], watchdog)
+            parts = [asyncio.create_task(self._settler.run(), name="holdfast-settler")]
+            for duties in self._duties:
+                parts += duties.start(ticks=self._ticks)
+            reporting = [
+                asyncio.create_task(duties.reporter.run(), name="holdfast-reporter") for duties in self._duties
             ]
-            reporting = asyncio.create_task(self._reporter.run(), name="holdfast-reporter")
-            if self._ticks:
-                parts.append(asyncio.create_task(self._ticker.run(), name="holdfast-ticker"))
             for task in parts:
                 task.add_done_callback(self._stop_after_error)
             await declare_limits(self._store, self._options.values(), self._observers, self.id)
@@ -252,21 +249,23 @@ class Worker:
             finally:
                 self._claiming = False
                 subscriptions.close()
-                await self._end(parts, reporting, renewer, watchdog)
+                await self._end(parts, reporting, watchdog)
 
     async def _end(
-        self, parts: list[asyncio.Task[None]], reporting: asyncio.Task[None], renewer: Renewer, watchdog: Watchdog
+        self, parts: list[asyncio.Task[None]], reporting: list[asyncio.Task[None]], watchdog: Watchdog
     ) -> None:
         try:
             # Not cancelled at once: a report that is in progress must not be written after the row was deleted.
-            self._reporter.end()
-            await asyncio.wait([reporting], timeout=shutdown.REMOVAL_TIMEOUT)
+            for duties in self._duties:
+                duties.reporter.end()
+            await asyncio.wait(reporting, timeout=shutdown.REMOVAL_TIMEOUT)
             self._steps.close()
-            for part in (*parts, reporting):
+            for part in (*parts, *reporting):
                 part.cancel()
-            await asyncio.gather(*parts, reporting, return_exceptions=True)
+            await asyncio.gather(*parts, *reporting, return_exceptions=True)
             # Not in the event loop's own thread pool: handlers may have blocked all of its threads.
-            await self._threads.run(partial(stop_threads, renewer, watchdog, shutdown.SHUTDOWN_TIMEOUT))
+            renewers = [duties.renewer for duties in self._duties]
+            await self._threads.run(partial(stop_threads, renewers, watchdog, shutdown.SHUTDOWN_TIMEOUT))
         finally:
             self._processes.close()
             self._threads.close()
@@ -281,6 +280,7 @@ class Worker:
     async def _drain(self) -> None:
         self._slots.release_ahead()
         if tasks := self._slots.tasks:
-            self._reporter.stopping()
+            for duties in self._duties:
+                duties.reporter.stopping()
         self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
         await shutdown.end_attempts(tasks, self._held_claims, self._settler, grace=self._grace, cut=self._end_grace)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from holdfast.client.client import Client
 from holdfast.contrib.fastapi.background_tasks import DurableBackgroundTasks
 from holdfast.contrib.starter import Starter
-from holdfast.engine.store import Store
 from holdfast.errors import MissingExtra
 from holdfast.registry.jobs import AnyJobType, Jobs
+from holdfast.stores.address import StoreAddress
 from holdfast.worker import Worker
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Holdfast:
 
     def __init__(
         self,
-        store: str | Store | Client,
+        store: StoreAddress | Client,
         jobs: Jobs | None = None,
         *,
         worker: bool | Callable[[Client], Worker] = False,

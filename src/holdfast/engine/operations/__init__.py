@@ -38,6 +38,7 @@ from holdfast.engine.operations.listing import Filter, ListChains, Listing, List
 from holdfast.engine.operations.marks import FindMarks, FoundMarks, Mark
 from holdfast.engine.operations.operate import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
 from holdfast.engine.operations.operation import Operation
+from holdfast.engine.operations.placement import Place
 from holdfast.engine.operations.read import (
     LOG,
     GetBlockers,
@@ -122,6 +123,7 @@ __all__ = [
     "Operation",
     "PastAttempt",
     "Pause",
+    "Place",
     "Preview",
     "Prune",
     "ReadEvents",

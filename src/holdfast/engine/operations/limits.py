@@ -84,11 +84,15 @@ class GetLimits(Operation[list[LimitReport]], frozen=True):
 
 
 class GetLanes(Operation[list[LaneFacts]], frozen=True):
-    """The state of these lanes, and the jobs that hold them. Lanes that no claim has read yet are left out."""
+    """The state of these lanes, and the jobs that hold them. Lanes that no claim has read yet are left out.
+
+    `job_id` is the job that has these lanes. A sharded store reads them on its shard.
+    """
 
     verb: ClassVar = "get_lanes"
     writes: ClassVar = False
     lanes: tuple[str, ...]
+    job_id: str = ""
 
 
 class SkipJobs(Operation[list[Record]], frozen=True):

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from psycopg.pq import Conninfo
 
+from holdfast.engine.store import OtherDatabase
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.connect import connect
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
@@ -64,7 +65,7 @@ class SameDatabase:
         self._known: WeakSet[Any] = WeakSet()
 
     def check(self, connection: Any, execute: Callable[[Statement], list[Row]]) -> None:
-        """ValueError for a connection to another database. `execute` runs a statement on the connection."""
+        """OtherDatabase for a connection to another database. `execute` runs a statement on the connection."""
         connection = _driver_connection(connection)
         if self._is_same_endpoint(connection):
             return
@@ -101,7 +102,7 @@ class SameDatabase:
     def _compare(self, found: _Database, ours: _Database) -> None:
         if found != ours:
             other = found.name if found.name != ours.name else f"{found.name} on another server"
-            raise ValueError(
+            raise OtherDatabase(
                 f"tx is a connection to another database ({other}) than the store's ({self._address.name})"
             )
 

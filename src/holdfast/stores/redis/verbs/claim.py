@@ -20,7 +20,8 @@ def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
     while (left := total - len(claimed)) > 0:
         size, slots = min(BATCH_SIZE, left), max(op.limit - len(claimed), 0)
         fresh = not (op.again and claimed)
-        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, len(claimed), fresh, slots))]
+        had = op.had + len(claimed)
+        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, had, fresh, slots))]
         records = list(existing(ReplyReader(reply)))
         claimed += records
         if len(records) < size:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from holdfast.engine.operations import Complete, Guard, LockChain, Operation
+from holdfast.engine.store import OtherDatabase
 from holdfast.stores.sql.driver import AsyncDriver, Driver
 from holdfast.stores.sql.lent_transaction import TransactionIdentity, ended
 from holdfast.stores.sql.plan import Execution, Plan, Statement
@@ -119,12 +120,12 @@ def _check_file(path: Path) -> Plan[None]:
     [file] = [file for _, name, file in rows if name == "main"]
     if not file or not Path(file).samefile(path):
         other = file or "in memory"
-        raise ValueError(f"tx is a connection to another database ({other}) than the store's ({path})")
+        raise OtherDatabase(f"tx is a connection to another database ({other}) than the store's ({path})")
 
 
 def _refuse_foreign(connection: Any) -> None:
     if not hasattr(connection, "in_transaction"):
-        raise ValueError(f"tx leads to {_kind(connection)}, which is not a connection to a SQLite database")
+        raise OtherDatabase(f"tx leads to {_kind(connection)}, which is not a connection to a SQLite database")
 
 
 def _refuse_autocommit(connection: Any) -> None:

@@ -1,9 +1,10 @@
 -- include: enter_pending
 -- hooks: the chain that the permanent failure of a job starts, as `holdfast.core.lifecycle.hook_chain` decides it.
 -- hook_id: a new id. The number of the hook's job is used once, and never again for another job.
-local function hook_id(failed, seq)
+local function hook_id(failed, seq, shard)
   local digest = redis.sha1hex(failed.id .. ' ' .. int(seq) .. ' ' .. int(now))
-  return (string.gsub(string.sub(digest, 1, 32), '^(........)(....)(....)(....)(.*)$', '%1-%2-%3-%4-%5'))
+  local id = string.gsub(string.sub(digest, 1, 32), '^(........)(....)(....)(....)(.*)$', '%1-%2-%3-%4-%5')
+  return shard and shard .. '~' .. id or id
 end
 
 -- hook_input: the failed job as a `Failure`. Its input is copied byte by byte: Lua would change large integers.
@@ -16,10 +17,10 @@ local function hook_input(failed, parameter, error)
   })
 end
 
--- hook_details: what the caller of the failed job sent along, and the hook of the hook's own type, as JSON.
+-- hook_details: what the caller of the failed job sent along, its shard, and the hook of the hook's own type, as JSON.
 local function hook_details(failed, details)
   local parts = { '"origin":' .. cjson.encode(failed.id) }
-  for _, name in ipairs({ 'trace', 'carrier' }) do
+  for _, name in ipairs({ 'trace', 'carrier', 'shard' }) do
     if details[name] then
       parts[#parts + 1] = '"' .. name .. '":' .. cjson.encode(details[name])
     end
@@ -44,7 +45,7 @@ local function start_hook(failed, error)
   end
   last_seq = last_seq + 1
   local priority = hook.priority or 0
-  local job = { id = hook_id(failed, last_seq), seq = last_seq, type = hook.type, priority = priority, attempt = 0 }
+  local job = { id = hook_id(failed, last_seq, details.shard), seq = last_seq, type = hook.type, priority = priority, attempt = 0 }
   job.status, job.scheduled_at = PENDING, now
   -- The order of `pack` in `job`.
   local state = cmsgpack.pack(

@@ -1,0 +1,1 @@
+"""Several stores as one: each chain lies on one of them, its shard."""

@@ -1,0 +1,37 @@
+"""The plan of each operation on a sharded store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.engine.operations import ClaimJobs, Operation, Place, Prune, Reap
+from holdfast.stores.sharded.backlogs import Backlogs
+from holdfast.stores.sharded.batches import split
+from holdfast.stores.sharded.everywhere import everywhere
+from holdfast.stores.sharded.plan import Plan
+from holdfast.stores.sharded.routing import Routing
+from holdfast.stores.sharded.shares import Shares
+
+
+class Plans:
+    """Makes plans. It remembers what the next one needs: whose turn it is, and how full the shards are."""
+
+    def __init__(self, routing: Routing) -> None:
+        self._routing = routing
+        self._shares = Shares()
+        self._backlogs = Backlogs()
+
+    def of(self, operation: Operation[Any], up: Sequence[str]) -> Plan[Any]:
+        """The plan of an operation that is not for one shard. `up` are the shards that answered lately."""
+        match operation:
+            case ClaimJobs():
+                return self._shares.claim(operation, up)
+            case Reap():
+                return self._shares.reap(operation, up)
+            case Prune():
+                return self._shares.prune(operation, up)
+            case Place():
+                return self._backlogs.place(self._routing, operation, up)
+            case _:
+                return split(self._routing, operation) or everywhere(self._routing, operation, up)

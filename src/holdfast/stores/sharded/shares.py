@@ -1,0 +1,114 @@
+"""Claims, reaps and prunes over all shards: each shard has an equal share of the limit, and takes what others leave.
+
+Shards that do not answer are left out, so that the others continue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.core.clock import SECOND
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs, Operation, Prune, Reap
+from holdfast.errors import StoreUnavailable
+from holdfast.stores.sharded.plan import Answers, Plan, available
+
+R = TypeVar("R")
+
+_AGAIN = 0.1
+"""A claim without an answer is repeated during this part of the lease. Its leases began with the first request."""
+
+
+class Shares:
+    """Distributes limits over the shards. The shard that is first changes with each operation."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+        self._unanswered: dict[tuple[str, str], tuple[str, float]] = {}
+        """By worker and shard: the token of a claim without an answer, and the time of the request."""
+
+    def claim(self, operation: ClaimJobs, names: Sequence[str]) -> Plan[list[Record]]:
+        """Claim on each shard. A shard whose earlier answer was lost receives the earlier token first."""
+        if operation.again:
+            return (yield from self._claim_again(operation, names))
+        reuse = min((each.lease for each in operation.types), default=0) * _AGAIN / SECOND
+        had: dict[str, int] = {}
+
+        def part(name: str, limit: int) -> ClaimJobs:
+            token, sent = self._unanswered.get((operation.worker, name), ("", 0.0))
+            if token and monotonic() < sent + reuse:
+                return replace(operation, limit=limit, token=token, again=True, ahead=0)
+            # Jobs are claimed ahead with the first share of a shard only.
+            ahead = 0 if name in had else operation.ahead // len(names)
+            if not operation.limit:
+                limit, ahead = 0, limit
+            return replace(operation, limit=limit, ahead=ahead, had=had.get(name, 0))
+
+        def note(sent: dict[str, Operation[Any]], answers: Answers) -> None:
+            for name, claim in sent.items():
+                assert isinstance(claim, ClaimJobs)
+                if isinstance(answers[name], StoreUnavailable):
+                    before = self._unanswered.get((operation.worker, name))
+                    begun = before[1] if before is not None and claim.again else monotonic()
+                    self._unanswered[operation.worker, name] = (claim.token, begun)
+                    continue
+                self._unanswered.pop((operation.worker, name), None)
+                if claim.token == operation.token and isinstance(answers[name], list):
+                    had[name] = had.get(name, 0) + len(answers[name])
+
+        # Without a free slot all jobs are claimed ahead.
+        return (yield from self._distribute(operation.limit or operation.ahead, names, part, note))
+
+    def reap(self, operation: Reap, names: Sequence[str]) -> Plan[list[Any]]:
+        return self._distribute(operation.limit, names, lambda name, limit: replace(operation, limit=limit))
+
+    def prune(self, operation: Prune, names: Sequence[str]) -> Plan[list[str]]:
+        return self._distribute(operation.limit, names, lambda name, limit: replace(operation, limit=limit))
+
+    def _claim_again(self, operation: ClaimJobs, names: Sequence[str]) -> Plan[list[Record]]:
+        """The jobs of an earlier claim, shard by shard: together they must not exceed the limit."""
+        jobs: list[Record] = []
+        for name in names:
+            if len(jobs) < operation.limit:
+                ahead = 0 if jobs else operation.ahead
+                part = replace(operation, limit=operation.limit - len(jobs), ahead=ahead)
+                for found in (yield from available({name: part})).values():
+                    jobs += found
+        return jobs
+
+    def _distribute(
+        self,
+        limit: int,
+        names: Sequence[str],
+        part: Callable[[str, int], Operation[Any]],
+        note: Callable[[dict[str, Operation[Any]], Answers], None] = lambda sent, answers: None,
+    ) -> Plan[list[Any]]:
+        self._turn = (self._turn + 1) % len(names)
+        hungry = [*names[self._turn :], *names[: self._turn]]
+        found: list[Any] = []
+        answered, error = False, None
+        while hungry and len(found) < limit:
+            share, rest = divmod(limit - len(found), len(hungry))
+            shares = {name: share + (position < rest) for position, name in enumerate(hungry)}
+            sent = {name: part(name, size) for name, size in shares.items() if size}
+            answers = yield sent
+            note(sent, answers)
+            # Shards without a share come next, then those that may have more.
+            hungry = [name for name in hungry if not shares[name]]
+            for name, answer in answers.items():
+                if isinstance(answer, StoreUnavailable):
+                    error = answer
+                elif isinstance(answer, Exception):
+                    raise answer
+                else:
+                    answered = True
+                    found += answer
+                    if len(answer) >= shares[name]:
+                        hungry.append(name)
+        if error is not None and not answered:
+            raise error
+        return found

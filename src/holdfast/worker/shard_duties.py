@@ -1,0 +1,68 @@
+"""What a worker does on one shard besides running jobs: renew, guard, prune, tick and report.
+
+A store without shards is one shard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from holdfast.core.retry import Retry
+from holdfast.core.worker_record import WorkerRecord
+from holdfast.engine.observers import Observers
+from holdfast.engine.store import Store
+from holdfast.registry.jobs import Jobs
+from holdfast.worker.held_claims import HeldClaims
+from holdfast.worker.lease_guard import LeaseGuard
+from holdfast.worker.pruner import Pruner
+from holdfast.worker.renewer import Renewer
+from holdfast.worker.reporter import Reporter
+from holdfast.worker.ticker import Ticker
+from holdfast.worker.turns import Turns
+
+
+class ShardDuties:
+    """The parts of a worker that are bound to one shard, so that a shard that does not answer delays no other."""
+
+    def __init__(
+        self,
+        shard: Store,
+        claims: HeldClaims,
+        jobs: Jobs,
+        row: WorkerRecord,
+        observers: Observers,
+        *,
+        recovery: Retry,
+        poll_interval: float,
+        poll_without_wakeups: float,
+        shortest_lease: float,
+        renew_interval: float,
+        drain: Callable[[], None],
+        turns: Turns,
+    ) -> None:
+        self._shard = shard
+        self.reporter = Reporter(shard, row, observers, recovery, drain=drain, turns=turns)
+        self.renewer = Renewer(shard, claims, observers, row.id, shortest=shortest_lease, interval=renew_interval)
+        self._ticker = Ticker(
+            shard, jobs, observers, row.id, poll_interval=poll_interval, poll_without_wakeups=poll_without_wakeups,
+            recovery=recovery, reported=self.reporter.reported,
+        )  # fmt: skip
+        self._lease_guard = LeaseGuard(shard, claims, shortest=shortest_lease)
+        self._pruner = Pruner(shard, observers, row.id)
+
+    def subscribe(self, subscriptions: ExitStack) -> None:
+        """Receive the wake-ups of the shard."""
+        for receive in (self.renewer.receive, self.reporter.receive, self._ticker.receive):
+            subscriptions.callback(self._shard.wakeups.subscribe(receive))
+
+    def start(self, *, ticks: bool) -> list[asyncio.Task[None]]:
+        """Start the parts that run until they are cancelled: neither the thread of the renewer, nor the reporter."""
+        parts = [
+            asyncio.create_task(self._lease_guard.run(), name="holdfast-lease_guard"),
+            asyncio.create_task(self._pruner.run(), name="holdfast-pruner"),
+        ]
+        if ticks:
+            parts.append(asyncio.create_task(self._ticker.run(), name="holdfast-ticker"))
+        return parts
