@@ -12,6 +12,7 @@ pytest.register_assert_rewrite("holdfast.testing.conformance")
 from holdfast.stores.memory import MemoryStore  # noqa: E402  (assertions are rewritten before they are imported)
 from holdfast.stores.postgres import PostgresStore  # noqa: E402
 from holdfast.stores.redis import RedisStore  # noqa: E402
+from holdfast.stores.sharded.store import ShardedStore  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import StoreFactory  # noqa: E402
 from tests.servers.postgres import emptied_address  # noqa: E402
@@ -42,12 +43,27 @@ def postgres(folder: Path) -> StoreFactory:
     return lambda: PostgresStore(address)
 
 
+def sharded(folder: Path) -> StoreFactory:
+    """Everything on one shard: the cases compare chains with each other, which only the chains of a shard can do."""
+    store = ShardedStore({"a": MemoryStore(), "b": MemoryStore()}, home=lambda text: "a")
+    return lambda: store
+
+
+def sharded_sqlite(folder: Path) -> StoreFactory:
+    addresses = {name: f"sqlite:///{folder}/{name}.db" for name in ("a", "b")}
+    return lambda: ShardedStore(
+        {name: SqliteStore(address) for name, address in addresses.items()}, home=lambda text: "b"
+    )
+
+
 STORES: dict[str, Callable[[Path], StoreFactory]] = {
     "memory": memory,
     "sqlite": sqlite,
     "postgres": postgres,
     "redis": redis,
     "valkey": valkey,
+    "sharded": sharded,
+    "sharded-sqlite": sharded_sqlite,
 }
 
 

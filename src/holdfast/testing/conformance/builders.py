@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.core import failure
+from holdfast.core.details import JobDetails, read_details
 from holdfast.core.error_groups import StoredFailure, classify
 from holdfast.core.hooks import Failure
 from holdfast.core.lifecycle import NewJob, Settlement
@@ -33,6 +34,11 @@ def received(hook: Record) -> Failure:
     """What the hook receives."""
     ((_, value),) = msgspec.json.decode(hook.input, type=dict[str, Failure]).items()
     return value
+
+
+def sent_details(job: Record | NewJob) -> JobDetails:
+    """The details of a job that its creator gave: without the name of its shard, which a sharded store adds."""
+    return replace(read_details(job.details), shard=None)
 
 
 async def run_all(harness: Harness, *types: str) -> list[str]:

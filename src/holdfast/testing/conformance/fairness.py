@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.details import read_details
+from holdfast.core.details import lanes_of, read_details
 from holdfast.core.record import Record
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.conformance.harness import Harness
@@ -14,7 +14,7 @@ async def plain_jobs_and_lanes_alternate_at_equal_priority(harness: Harness) -> 
     lanes = [laned(limit(9, key=key)) for key in "abcd"]
     await harness.start(*plain, *lanes)
 
-    kinds = ["plain" if (await harness.claim_one()).details is None else "lane" for _ in range(8)]
+    kinds = ["plain" if lanes_of((await harness.claim_one()).details) is None else "lane" for _ in range(8)]
 
     assert kinds in (["plain", "lane"] * 4, ["lane", "plain"] * 4)
 
@@ -24,7 +24,7 @@ async def one_claim_takes_plain_jobs_and_lanes_alike(harness: Harness) -> None:
 
     claimed = await harness.claim(limit=10)
 
-    assert sum(job.details is None for job in claimed) == 5
+    assert sum(lanes_of(job.details) is None for job in claimed) == 5
 
 
 async def lanes_of_one_limit_take_turns(harness: Harness) -> None:

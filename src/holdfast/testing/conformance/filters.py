@@ -199,7 +199,9 @@ async def the_end_of_a_list_is_known(harness: Harness) -> None:
     listed = await harness.perform(ListJobs(Filter(), limit=4))
     assert (len(listed), listed.next_before) == (4, None)
     part = await harness.perform(ListChains(Filter(types=("resize",)), limit=3))
-    assert (len(part), part.next_before) == (3, part[-1].first.seq)
+    assert (len(part), part.next_before is None) == (3, False)
+    rest = await harness.perform(ListChains(Filter(types=("resize",)), limit=3, before=part.next_before))
+    assert (len(rest), rest.next_before) == (1, None)
 
 
 async def _failed(harness: Harness, type: str, message: str, *, trace: str = "") -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from holdfast.core.details import FailureHook, JobDetails, read_details, write_details, write_hook
+from holdfast.core.details import FailureHook, JobDetails, write_details, write_hook
 from holdfast.core.hooks import Failure
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
@@ -25,7 +25,7 @@ from holdfast.testing.builders import (
     next_job,
     retrying,
 )
-from holdfast.testing.conformance.builders import hooks_of, received
+from holdfast.testing.conformance.builders import hooks_of, received, sent_details
 from holdfast.testing.conformance.harness import Harness
 
 REFUND = FailureHook("refund", "failure")
@@ -62,7 +62,7 @@ async def the_hook_has_the_options_that_were_stored_with_the_job(harness: Harnes
     assert len(hooks) == 3
     for hook in hooks:
         assert (hook.priority, hook.max_attempts, hook.keep) == (-7, 3, 10**15 + 1)
-        assert read_details(hook.details) == replace(sent, origin=hook.origin, on_failure=page)
+        assert sent_details(hook) == replace(sent, origin=hook.origin, on_failure=page)
         assert list(msgspec.json.decode(hook.input)) == ['odd "name"']
     await harness.settled(failed(await harness.claim_one("refund")))
     assert [hook.keep for hook in await hooks_of(harness, "page")] == [10**15 + 3]

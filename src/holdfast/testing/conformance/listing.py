@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.record import Record, Status
+from holdfast.core.record import Status
 from holdfast.engine.operations import Cancel, Delete, Filter, ListChains, ListJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, rescheduled, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -30,14 +30,15 @@ async def at_most_the_limit_is_listed(harness: Harness) -> None:
 
 async def pages_skip_and_repeat_no_row_while_new_rows_are_created(harness: Harness) -> None:
     wanted = [one.chain.first for one in await harness.start(*[new_job() for _ in range(25)])]
-    jobs: list[Record] = []
-    chains: list[Record] = []
+    page, chain_page = await harness.perform(ListJobs(Filter(), 4)), await harness.perform(ListChains(Filter(), 4))
+    jobs, chains = list(page), [chain.first for chain in chain_page]
 
-    while page := await harness.perform(ListJobs(Filter(), limit=4, before=jobs[-1].seq if jobs else None)):
-        jobs += page
-        last = chains[-1].seq if chains else None
-        chains += [chain.first for chain in await harness.perform(ListChains(Filter(), limit=4, before=last))]
+    while page.next_before is not None:
         await harness.start(new_job(), new_job())
+        page = await harness.perform(ListJobs(Filter(), limit=4, before=page.next_before))
+        chain_page = await harness.perform(ListChains(Filter(), limit=4, before=chain_page.next_before))
+        jobs += page
+        chains += [chain.first for chain in chain_page]
 
     assert {job.created_at for job in jobs} == {harness.clock()}
     assert jobs == chains == wanted[::-1]
@@ -48,7 +49,7 @@ async def pages_continue_after_the_last_row_was_deleted(harness: Harness) -> Non
     page = await harness.perform(ListJobs(Filter(), limit=2))
     await harness.perform(Delete((page[-1].id,)))
 
-    rest = await harness.perform(ListJobs(Filter(), limit=10, before=page[-1].seq))
+    rest = await harness.perform(ListJobs(Filter(), limit=10, before=page.next_before))
 
     assert rest == jobs[3::-1]
 
@@ -59,16 +60,18 @@ async def pages_of_chains_do_not_change_while_chains_continue(harness: Harness) 
     for job in await harness.claim(limit=6):
         await harness.settled(continued(job, next_job(job)))
 
-    second = await harness.perform(ListChains(Filter(), limit=10, before=first[-1].first.seq))
+    second = await harness.perform(ListChains(Filter(), limit=10, before=first.next_before))
 
     assert [chain.first.id for chain in first + second] == [job.id for job in reversed(started)]
 
 
 async def a_filtered_list_has_pages_too(harness: Harness) -> None:
     jobs = [await harness.started(new_job("ab"[number % 2])) for number in range(20)]
-    seen: list[Record] = []
+    page = await harness.perform(ListJobs(Filter(types=("b",)), limit=3))
+    seen = list(page)
 
-    while page := await harness.perform(ListJobs(Filter(types=("b",)), limit=3, before=seen[-1].seq if seen else None)):
+    while page.next_before is not None:
+        page = await harness.perform(ListJobs(Filter(types=("b",)), limit=3, before=page.next_before))
         seen += page
 
     assert seen == jobs[::-2]

@@ -244,7 +244,7 @@ async def each_chain_is_pruned_once_by_concurrent_callers(harness: Harness) -> N
 
     pruned = [chain_id for answer in answers if isinstance(answer, list) for chain_id in answer]
     assert sorted(pruned) == sorted(job.id for job in jobs)
-    assert answers.count([]) == 4
+    assert all(len(answer) <= 3 for answer in answers if isinstance(answer, list))
     assert await harness.perform(GetChains(tuple(pruned))) == [None] * 12
 
 

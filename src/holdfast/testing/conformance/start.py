@@ -5,15 +5,17 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND
+from holdfast.core.details import NO_DETAILS
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Start, Started
 from holdfast.errors import ChainNotFound
 from holdfast.testing.builders import completed, continued, new_job, next_job
+from holdfast.testing.conformance.builders import sent_details
 from holdfast.testing.conformance.harness import Harness
 
-_COPIED = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__]
+_COPIED = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__ and name != "details"]
 """The fields of a record that come from the new job."""
 
 
@@ -42,8 +44,9 @@ async def fields_that_are_not_given_are_empty(harness: Harness) -> None:
     job = await harness.started(new_job())
 
     assert (job.priority, job.blockers, job.open_blockers, job.on_blocker_failure) == (0, 0, 0, "wait")
-    unset = (job.max_attempts, job.output, job.error, job.key, job.timeout, job.keep, job.details)
-    assert unset == (None,) * 7
+    unset = (job.max_attempts, job.output, job.error, job.key, job.timeout, job.keep)
+    assert unset == (None,) * 6
+    assert sent_details(job) == NO_DETAILS
     unheld = (job.worker, job.token, job.leased_until, job.renewed_at, job.started_at, job.finished_at)
     assert unheld == (None,) * 6
     assert (job.progress, job.progress_note) == (None, None)
@@ -69,6 +72,7 @@ async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
 
     assert {name: getattr(kept, name) for name in _COPIED} == {name: getattr(job, name) for name in _COPIED}
     assert (kept.type, kept.input, kept.priority, kept.max_attempts) == ("send-email", job.input, -7, 3)
+    assert sent_details(kept) == sent_details(job)
     assert (kept.timeout, kept.keep) == (1_500_000, 3600 * SECOND)
     assert (kept.key, kept.on_blocker_failure, kept.trace) == ("mail-1", "fail", trace)
     assert kept.scheduled_at == harness.clock() + 90 * SECOND
