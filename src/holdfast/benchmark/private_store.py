@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from holdfast.core.ids import new_token
 from holdfast.stores.address import open_store
+from holdfast.stores.sharded.address import is_sharded
 
 
 @contextmanager
@@ -19,6 +20,8 @@ def private_place(address: str) -> Generator[str]:
     The name is new each time, so two at once never meet; a place that is there already is refused with a
     ValueError, and nothing of it is touched.
     """
+    if is_sharded(address):
+        raise ValueError("a measurement is about one store: give the address of one shard")
     open_store(address)  # report an invalid address or a missing driver before anything is created
     scheme = address.partition("://")[0]
     name = f"holdfast_bench_{new_token()[:8].lower()}"

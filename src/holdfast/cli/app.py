@@ -53,7 +53,7 @@ from holdfast.cli import (
 )
 from holdfast.cli import config as config_command
 from holdfast.cli import list as list_command
-from holdfast.cli.command import App, ConfigFile, Json, Store
+from holdfast.cli.command import App, ConfigFile, Json, Store, one_address
 from holdfast.cli.command_group import command_group
 from holdfast.cli.exit_codes import MEANINGS, Exit
 from holdfast.cli.settings import Flags
@@ -99,7 +99,7 @@ def holdfast(
 ) -> None:
     # A program that contains this command line may have given a store and an application.
     outer = ctx.obj if isinstance(ctx.obj, Flags) else Flags()
-    ctx.obj = Flags(store, app, config, json).over(outer)
+    ctx.obj = Flags(one_address(store), app, config, json).over(outer)
 
 
 for panel, functions in {

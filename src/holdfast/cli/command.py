@@ -16,17 +16,18 @@ from holdfast.cli.filters import FILTER_OPTIONS, Filters, read_filters
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import Flags
 from holdfast.errors import HoldfastError
+from holdfast.stores.sharded.address import is_sharded
 
 P = ParamSpec("P")
 
 _PANEL = "Options of every command"
 
 Store = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--store",
         metavar="URL",
-        help="Address of the store. Default: HOLDFAST_STORE, else the file.",
+        help="Address of the store; for shards NAME=URL, repeated. Default: HOLDFAST_STORE, else the file.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -50,7 +51,16 @@ def _shared(
     ctx: typer.Context, *, store: Store = None, app: App = None, config: ConfigFile = None, json: Json = False
 ) -> Flags:
     outer = ctx.obj if isinstance(ctx.obj, Flags) else Flags()
-    return Flags(store, app, config, json).over(outer)
+    return Flags(one_address(store), app, config, json).over(outer)
+
+
+def one_address(stores: list[str] | None) -> str | None:
+    """The addresses of --store as one text. Several need the names of their shards."""
+    if not stores:
+        return None
+    if len(stores) > 1 and not all(is_sharded(each) for each in stores):
+        raise typer.BadParameter("several stores are the shards of one: give each as NAME=URL", param_hint="--store")
+    return " ".join(stores)
 
 
 SHARED = inspect.signature(_shared, eval_str=True).parameters

@@ -17,6 +17,7 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.load_app import load_function
 from holdfast.cli.sqlite_file import check_file
 from holdfast.client.client import Client
+from holdfast.stores.sharded.address import each_address
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -49,7 +50,7 @@ def dashboard(
     if not is_loopback(host) and token is None and authorize is None:
         raise Mistake(f"{host} can be reached by others: give --token or --authorize MODULE:FUNCTION")
     address = run.address
-    if address.startswith("memory:"):
+    if any(each.startswith("memory:") for each in each_address(address)):
         raise Mistake("a memory:// store exists in one process only: the dashboard would show nothing")
     check_file(address)
     # Imported here: no other command needs the extra.

@@ -37,8 +37,9 @@ def doctor(run: Invocation) -> None:
     code = Exit.DONE
     try:
         with run.client() as client:
-            if isinstance(client.store.wakeups, ConnectedWakeups):
-                client.store.wakeups.open()
+            for shard in client.store.shards:
+                if isinstance(shard.wakeups, ConnectedWakeups):
+                    shard.wakeups.open()
             examined, stats, workers = client.examine(), client.stats(), client.workers()
             findings.append(Finding("ok", "store", f"{client.store.name} answers"))
             findings += _without_external(run, examined, stats=stats)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from holdfast.stores.password_escaping import is_escaped
+from holdfast.stores.sharded.address import is_sharded
 
 _NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)  # wording: names
 _USERINFO = re.compile(r"(?:://)?[^:]*:(.*)@", re.DOTALL)
@@ -41,6 +42,10 @@ KNOWN = {
 
 def passwords_in(address: str) -> list[str]:
     """The passwords in an address, both escaped and unescaped."""
+    if is_sharded(address):
+        return list(
+            dict.fromkeys(secret for each in address.split() for secret in passwords_in(each.partition("=")[2]))
+        )
     try:
         if "://" not in address or not is_escaped(address):
             raise ValueError("not an address that can be parsed")
@@ -66,6 +71,9 @@ def masked(address: str) -> str:
 
     A misspelt option such as `pasword=` must not show its value.
     """
+    if is_sharded(address):
+        parts = (each.partition("=") for each in address.split())
+        return " ".join(f"{name}={masked(each)}" for name, _, each in parts)
     options = _OPTION if "://" in address else _ANY_PAIR
     return options.sub(_masked_option, hide(address, passwords_in(address)))
 

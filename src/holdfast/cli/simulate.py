@@ -25,6 +25,7 @@ from holdfast.client.client import Client
 from holdfast.config import CATALOGUE
 from holdfast.simulation import Progress, SimulationReport, WorkKind, simulate, simulated
 from holdfast.simulation.report import Latency
+from holdfast.stores.sharded.address import each_address
 from holdfast.supervisor import Group, Logging, Supervisor
 from holdfast.worker import Worker
 
@@ -86,7 +87,7 @@ async def _workers(
     async with client:
         if group is None:
             yield
-        elif at.startswith("memory:"):
+        elif any(each.startswith("memory:") for each in each_address(at)):
             async with Worker(client, concurrency=group.concurrency * group.max_count, retry=group.retry):
                 yield
         else:

@@ -60,6 +60,7 @@ def start(
         str | None, typer.Option(help="With --after: start when they completed (default), failed or ended.")
     ] = None,
     id: Annotated[str | None, typer.Option(metavar="ID", help="The chain's id. Starting it twice is safe.")] = None,
+    shard: Annotated[str | None, typer.Option(metavar="NAME", help="The shard of the store.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end, and answer like `wait`.")] = False,
     timeout: Annotated[str | None, typer.Option(metavar="DURATION", help="With --wait: how long to wait.")] = None,
 ) -> None:
@@ -75,7 +76,7 @@ def start(
             delay=optional_duration(delay), at=zoned(at, "--at"), priority=priority, max_attempts=max_attempts,
             timeout=optional_duration(attempt_timeout), after=after or (), id=id,
             when=cast("When | None", when), replace=replace, debounce=optional_duration(debounce),
-            debounce_max=optional_duration(debounce_max),
+            debounce_max=optional_duration(debounce_max), shard=shard,
         )  # fmt: skip
     with run.client(jobs, creates=True) as client, checked():
         chain = client.start(bound)

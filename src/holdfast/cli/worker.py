@@ -23,6 +23,7 @@ from holdfast.config.listen_address import parse_listen
 from holdfast.core.defaults import CONCURRENCY, GRACE, POLL_INTERVAL, SUPERVISED_LEASE
 from holdfast.engine.observers import log
 from holdfast.registry.jobs import Jobs
+from holdfast.stores.sharded.address import each_address
 from holdfast.supervisor import Group
 from holdfast.supervisor.child_protocol import assign_types, find_jobs
 from holdfast.supervisor.worker_health import WorkerHealth
@@ -105,7 +106,7 @@ def worker(
         level=log_level or settings.logging.level, as_json=log_json or run.json or settings.logging.json
     )  # fmt: skip
     address = run.address
-    if address.startswith("memory:"):
+    if any(each.startswith("memory:") for each in each_address(address)):
         raise Mistake("a memory:// store exists in one process only: no other process could start jobs for this worker")
     with checked():
         listen = None if health is None else parse_listen(health)

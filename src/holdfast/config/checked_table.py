@@ -44,6 +44,11 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
+    @property
+    def names(self) -> list[str]:
+        """The keys of the table."""
+        return [*self._values]
+
     def text(self, key: str, default: str | None = None) -> str | None:
         """A text, with `${NAME}` replaced from the environment; `$$` is a dollar sign."""
         value = self._take(key)

@@ -15,6 +15,7 @@ from holdfast.config.settings import FILE, Settings
 from holdfast.config.wakeups import brings_its_own, named_in
 from holdfast.config.work_kinds import read_kinds
 from holdfast.config.worker_groups import read_groups
+from holdfast.stores.sharded.address import write_shards
 from holdfast.supervisor import Logging
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -42,7 +43,7 @@ def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENV
 
 
 def _read(top: Table) -> Settings:
-    store, app = top.text("store"), top.text("app")
+    store, app = _read_store(top), top.text("app")
     retries = read_retries(top.table("retry"))
     settings = Settings(
         source=top.source,
@@ -57,6 +58,21 @@ def _read(top: Table) -> Settings:
     )
     top.finish()
     return settings
+
+
+def _read_store(top: Table) -> str | None:
+    """The address of the store, or those of its shards, in one text."""
+    store, table = top.text("store"), top.table("stores")
+    addresses = {name: table.text(name) or "" for name in table.names}
+    table.finish()
+    if not addresses:
+        return store
+    if store is not None:
+        raise top.error("stores", "names the shards of the store, so it excludes `store`")
+    try:
+        return write_shards(addresses)
+    except ValueError as error:
+        raise top.error("stores", str(error)) from None
 
 
 def _read_wakeups(top: Table, store: str | None) -> str | None:

@@ -14,6 +14,8 @@ from holdfast.engine.observers import Observers
 from holdfast.engine.operations import GetStats, NextDue, TypeStats
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints
+from holdfast.errors import StoreUnavailable
+from holdfast.stores.sharded.merging import stats as merged_stats
 
 LONGEST_REST = 60.0
 PATIENCE = 10.0
@@ -118,7 +120,7 @@ class Backlog:
                 await self.store.open()
             self._subscribed = True
             self._unsubscribe = self.store.wakeups.subscribe(self._receive)
-        reading = Reading({stats.type: stats for stats in await self.store.perform(GetStats())})
+        reading = Reading({stats.type: stats for stats in await _stats(self.store)})
         if reading.due(self.types):
             self._rest_until = 0.0
         else:
@@ -130,3 +132,15 @@ class Backlog:
     def _receive(self, hints: Hints) -> None:
         if hints.anything or not hints.due.isdisjoint(self.types):
             self._changed = True
+
+
+async def _stats(store: Store) -> list[TypeStats]:
+    """The counts of all shards that answer: a lost shard must not keep the others from being served."""
+    if not store.sharded:
+        return await store.perform(GetStats())
+    found = await asyncio.gather(*(shard.perform(GetStats()) for shard in store.shards), return_exceptions=True)
+    answers = [each for each in found if not isinstance(each, BaseException)]
+    for each in found:
+        if isinstance(each, BaseException) and (not isinstance(each, StoreUnavailable) or not answers):
+            raise each
+    return merged_stats(answers)

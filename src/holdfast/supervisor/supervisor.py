@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from time import monotonic
 
@@ -16,6 +16,7 @@ from holdfast.engine.observers import Observer, Observers, log
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.simulation import WorkKind
 from holdfast.stores.address import open_store
+from holdfast.stores.sharded.address import each_address, write_shards
 from holdfast.supervisor.backlog import Backlog, Reading
 from holdfast.supervisor.child_protocol import Logging, Order, assign_types, find_jobs
 from holdfast.supervisor.endpoint import Endpoint
@@ -41,7 +42,7 @@ class Supervisor:
 
     def __init__(
         self,
-        store: str,
+        store: str | Mapping[str, str],
         app: str | None = None,
         *,
         groups: Iterable[Group] = (Group(),),
@@ -59,7 +60,8 @@ class Supervisor:
         `listen` is the host and port of the health endpoint, and `exporter` adds metrics to it. With `init` it does the
         work of process 1: it reaps orphaned processes.
         """
-        if store.startswith("memory:"):
+        store = store if isinstance(store, str) else write_shards(store)
+        if any(each.startswith("memory:") for each in each_address(store)):
             raise ValueError(
                 "a memory:// store exists in one process only: a supervisor needs one that processes can share"
             )

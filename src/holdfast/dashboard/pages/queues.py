@@ -115,7 +115,8 @@ async def _row(view: View, name: str, stats: TypeStats) -> QueueRow:
 async def _jobs(
     view: View, name: str, state: State | None, cursor: str | None
 ) -> tuple[Sequence[QueueJobRow], str | None]:
-    before = int(cursor) if cursor and cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else None
+    digits = 4000 if view.settings.client.store.sharded else 18
+    before = int(cursor) if cursor and cursor.isascii() and cursor.isdecimal() and len(cursor) <= digits else None
     statuses = tuple(dict.fromkeys(status for each in ((state,) if state else STATES) for status in STATUSES[each]))
     failing = state == "failing" if state in ("queued", "failing") else None
     shown = Filter(types=(PREFIX + name,), statuses=statuses, failing=failing, kept=True)
