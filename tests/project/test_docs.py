@@ -15,7 +15,7 @@ GUIDES = (
     "stores", "supervisor", "flow-control", "wakeups", "schedules", "plugins", "plugins/logging", "plugins/otel",
     "plugins/prometheus", "plugins/sentry", "plugins/structlog", "fastapi", "flask", "sqlalchemy", "moving/celery",
     "moving/rq", "moving/dramatiq", "moving/procrastinate", "dashboard",
-    "steps", "security", "cookbook/outbox", "cookbook/saga", "cookbook/approval", "cookbook/webhook",
+    "steps", "sharding", "security", "cookbook/outbox", "cookbook/saga", "cookbook/approval", "cookbook/webhook",
     "cookbook/batch-import", "cookbook/tenants", "cookbook/agent", "cookbook/cron",
 )  # fmt: skip
 

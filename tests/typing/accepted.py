@@ -40,6 +40,7 @@ from holdfast.client.current_job import Current, SyncCurrent
 from holdfast.contrib.fastapi import DurableBackgroundTasks, Starter
 from holdfast.contrib.sqlalchemy import attach, starter
 from holdfast.contrib.starter import SyncStarter
+from holdfast.engine.store import Store
 
 jobs = Jobs()
 
@@ -561,3 +562,14 @@ def starts_of_session_factories(client: Client, blocking: SyncClient) -> None:
     assert_type(factory, async_sessionmaker[AsyncSession])
     assert_type(starter(factory()), Starter)
     assert_type(starter(attach(blocking, sessionmaker[BlockingSession]())()), SyncStarter)
+
+
+# Shards
+
+
+async def sharded(stores: dict[str, str], mixed: dict[str, str | Store]) -> None:
+    async with Client({"eu": "postgresql://eu/jobs", "us": "postgresql://us/jobs"}, jobs) as client:
+        assert_type(await client.start(resize.bind(1), shard="eu"), Chain[str])
+        assert_type(await client.start_many([resize.bind(1).options(shard="eu")]), list[Chain[str]])
+    Client(stores, jobs)
+    SyncClient(mixed, jobs)

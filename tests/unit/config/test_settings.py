@@ -211,3 +211,28 @@ def test_every_complaint_names_the_file_the_line_and_the_key(tmp_path: Path, tex
         read(tmp_path, text)
 
     assert str(tmp_path / "holdfast.toml") in str(raised.value)
+
+
+def test_the_shards_of_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "holdfast.toml"
+    path.write_text('[stores]\neu = "postgresql://app:${WORD}@eu/jobs"\nus = "redis://us"\n')
+
+    settings = read_settings(path, {"WORD": "s3cret"})
+
+    assert settings.store == "eu=postgresql://app:s3cret@eu/jobs us=redis://us"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('store = "sqlite:///jobs.db"\n[stores]\neu = "sqlite:///eu.db"\n', "excludes"),
+        ('[stores]\n"e u" = "sqlite:///eu.db"\n', "no name of a shard"),
+        ('[stores]\neu = "sqlite:///e u.db"\n', "contains a space"),
+    ],
+)
+def test_impossible_shards_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "holdfast.toml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match=complaint):
+        read_settings(path, {})

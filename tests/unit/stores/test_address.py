@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+from holdfast.engine.store import Store
 from holdfast.stores.address import open_store
 from holdfast.stores.memory import MemoryStore
+from holdfast.stores.sharded.store import ShardedStore
 from holdfast.stores.sqlite import SqliteStore
 
 
@@ -21,6 +23,38 @@ def test_a_named_memory_store_is_shared_and_an_unnamed_one_is_private() -> None:
     assert open_store("memory://shared") is open_store("memory://shared")
     assert open_store("memory://shared") is not open_store("memory://other")
     assert open_store("memory://") is not open_store("memory://")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"eu": "memory://one", "us": "memory://two"},
+        "eu=memory://one us=memory://two",
+        {"eu": MemoryStore("memory://one"), "us": "memory://two"},
+    ],
+)
+def test_several_addresses_by_name_are_one_store(address: dict[str, str | Store] | str) -> None:
+    store = open_store(address)
+
+    assert store.sharded
+    assert store.name == "eu=memory://one us=memory://two"
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ({}, "at least one"),
+        ({"a~b": "memory://"}, "no name of a shard"),
+        ("eu=memory:// eu=memory://", "two stores are called"),
+        ("eu=memory:// postgresql://app:secret@db", "NAME=ADDRESS"),
+        ({"eu": ShardedStore({"a": MemoryStore()})}, "not a sharded one"),
+        ({"eu": "mysql://app:secret@db"}, "no store for mysql"),
+    ],
+)
+def test_impossible_shards_are_refused(address: dict[str, str | Store] | str, text: str) -> None:
+    with pytest.raises(ValueError, match=text) as refused:
+        open_store(address)
+    assert "secret" not in str(refused.value)
 
 
 def test_a_store_object_is_returned_unchanged() -> None:
