@@ -215,9 +215,9 @@ def test_every_complaint_names_the_file_the_line_and_the_key(tmp_path: Path, tex
 
 def test_the_shards_of_a_store(tmp_path: Path) -> None:
     path = tmp_path / "holdfast.toml"
-    path.write_text('[stores]\neu = "postgresql://app:${WORD}@eu/jobs"\nus = "redis://us"\n')
+    path.write_text('[stores]\neu = "postgresql://app:${SECRET}@eu/jobs"\nus = "redis://us"\n')
 
-    settings = read_settings(path, {"WORD": "s3cret"})
+    settings = read_settings(path, {"SECRET": "s3cret"})
 
     assert settings.store == "eu=postgresql://app:s3cret@eu/jobs us=redis://us"
 

@@ -5,16 +5,20 @@ Each part is atomic on its shard. The parts of several shards are not atomic tog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from holdfast.core.ids import SHARD_END
 from holdfast.engine.operations import (
     Cancel,
     Delete,
     GetChains,
     GetJobs,
+    GetStarted,
     Operation,
     Renew,
     Start,
@@ -69,6 +73,8 @@ def split(routing: Routing, operation: Operation[Any]) -> Plan[Any] | None:
             return _store_logs(routing, operation)
         case Delete():
             return _delete(routing, operation)
+        case GetStarted():
+            return _get_started(routing, operation)
         case _:
             batch = _BATCHES.get(operation.verb)
             return None if batch is None else _each(routing, operation, batch)
@@ -156,3 +162,13 @@ def _delete(routing: Routing, operation: Delete) -> Plan[list[str]]:
     parts = parts_of(routing, operation.chain_ids, _itself)
     answers = yield from all_of(_operations(operation, "chain_ids", parts))
     return [id for name in parts for id in answers[name]]
+
+
+def _get_started(routing: Routing, operation: GetStarted) -> Plan[list[str]]:
+    """The chains of each shard, oldest first; between shards by the time in generated ids."""
+    parts = parts_of(routing, operation.job_ids, _itself)
+    answers = yield from all_of(_operations(operation, "job_ids", parts))
+    if len(answers) == 1:
+        return next(iter(answers.values()))  # type: ignore[no-any-return]
+    found: Iterator[str] = heapq.merge(*answers.values(), key=lambda id: id.partition(SHARD_END)[2])
+    return [*islice(found, operation.limit)]

@@ -9,7 +9,7 @@ from holdfast.engine.wakeups import Hints, Listener
 
 
 class ShardedWakeups:
-    """Receives the hints of every shard. A listener cannot tell which shard sent them; no id is on two."""
+    """Receives the hints of every shard. The hints do not name their shard: no id is on two."""
 
     def __init__(self, shards: Sequence[Store]) -> None:
         self._shards = shards
