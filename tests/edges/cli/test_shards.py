@@ -24,7 +24,7 @@ def options(shards: dict[str, str]) -> list[str]:
 
 
 def test_commands_cover_all_shards(holdfast: CommandLine, shards: dict[str, str], options: list[str]) -> None:
-    ids = [holdfast.start("resize", "--shard", name, *options, image_id=1) for name in ("eu", "us", "us")]
+    ids = [holdfast.start("add", "--shard", name, *options, a=1) for name in ("eu", "us", "us")]
 
     assert [id.partition("~")[0] for id in ids] == ["eu", "us", "us"]
     assert {each["id"] for each in holdfast.json("list", *options)["items"]} == {*ids}
@@ -40,7 +40,7 @@ def test_one_variable_names_all_shards(
 ) -> None:
     monkeypatch.setenv("HOLDFAST_STORE", " ".join(f"{name}={address}" for name, address in shards.items()))
 
-    assert holdfast.start("resize", "--shard", "us", image_id=1).startswith("us~")
+    assert holdfast.start("add", "--shard", "us", a=1).startswith("us~")
     assert holdfast.json("doctor")["findings"]
 
 
@@ -51,12 +51,12 @@ def test_the_file_names_the_shards(
     lines = "".join(f'{name} = "{address}"\n' for name, address in shards.items())
     (tmp_path / "holdfast.toml").write_text(f"[stores]\n{lines}")
 
-    assert holdfast.start("resize", "--shard", "eu", image_id=1).startswith("eu~")
+    assert holdfast.start("add", "--shard", "eu", a=1).startswith("eu~")
 
 
 def test_doctor_reports_chains_on_the_wrong_shard(holdfast: CommandLine, shards: dict[str, str]) -> None:
     right = [text for name, address in shards.items() for text in ("--store", f"{name}={address}")]
-    holdfast.start("resize", "--shard", "eu", *right, image_id=1)
+    holdfast.start("add", "--shard", "eu", *right, a=1)
     exchanged = ["--store", f"eu={shards['us']}", "--store", f"us={shards['eu']}"]
 
     found = holdfast.json("doctor", *exchanged, exit=1)["findings"]

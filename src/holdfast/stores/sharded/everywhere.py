@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.core.clock import SECOND
 from holdfast.core.error_groups import MOST_GROUPS
 from holdfast.engine.operations import (
     DrainWorker,
@@ -24,7 +23,6 @@ from holdfast.engine.operations import (
     ListChains,
     Listen,
     ListJobs,
-    NextDue,
     Operation,
     Pause,
     ReadEvents,
@@ -40,9 +38,6 @@ from holdfast.stores.sharded import events, merging, paging
 from holdfast.stores.sharded.findings import examine
 from holdfast.stores.sharded.plan import Plan, all_of, available
 from holdfast.stores.sharded.routing import Routing
-
-RECHECK = SECOND
-"""How soon a worker claims again while a shard does not answer."""
 
 _MERGES: dict[str, Callable[[Any], Any]] = {
     "get_stats": merging.stats,
@@ -62,8 +57,6 @@ def everywhere(routing: Routing, operation: Operation[Any], up: Sequence[str]) -
             return events.unlisten(names, operation)
         case ReadEvents():
             return events.read_events(names, operation, up)
-        case NextDue():
-            return _next_due(operation, up, complete=len(up) == len(names))
         case GetWorkers():
             # A worker reports itself to every shard.
             return _merged(names, operation, merging.workers, partly=True)
@@ -110,14 +103,6 @@ def _merged(
 
 def _nothing(names: Sequence[str], operation: Operation[None]) -> Plan[None]:
     yield from all_of(dict.fromkeys(names, operation))
-
-
-def _next_due(operation: NextDue, up: Sequence[str], *, complete: bool) -> Plan[int | None]:
-    answers = yield from available(dict.fromkeys(up, operation))
-    found = [each for each in answers.values() if each is not None]
-    if not complete or len(answers) < len(up):
-        found.append(RECHECK)
-    return min(found, default=None)
 
 
 def _get_schedules(routing: Routing, operation: GetSchedules, wanted: tuple[str, ...] | None) -> Plan[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.engine.operations import ClaimJobs, Operation, Place, Prune, Reap
+from holdfast.engine.operations import ClaimJobs, NextDue, Operation, Place, Prune, Reap
 from holdfast.stores.sharded.backlogs import Backlogs
 from holdfast.stores.sharded.batches import split
 from holdfast.stores.sharded.everywhere import everywhere
@@ -31,6 +31,8 @@ class Plans:
                 return self._shares.reap(operation, up)
             case Prune():
                 return self._shares.prune(operation, up)
+            case NextDue():
+                return self._shares.next_due(operation, up, complete=len(up) == len(self._routing.names))
             case Place():
                 return self._backlogs.place(self._routing, operation, up)
             case _:

@@ -1,4 +1,4 @@
-"""Claims, reaps and prunes over all shards: each shard has an equal share of the limit, and takes what others leave.
+"""Claims, reaps and prunes over all shards: each has an equal share of the limit, and takes what others leave.
 
 Shards that do not answer are left out, so that the others continue.
 """
@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs, Operation, Prune, Reap
+from holdfast.engine.operations import ClaimJobs, NextDue, Operation, Prune, Reap
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.sharded.plan import Answers, Plan, available
 
 R = TypeVar("R")
 
+_RECHECK = SECOND
+"""How soon a worker claims again while a shard does not answer."""
 _AGAIN = 0.1
 """A claim without an answer is repeated during this part of the lease. Its leases began with the first request."""
 
@@ -62,6 +64,14 @@ class Shares:
 
         # Without a free slot all jobs are claimed ahead.
         return (yield from self._distribute(operation.limit or operation.ahead, names, part, note))
+
+    def next_due(self, operation: NextDue, names: Sequence[str], *, complete: bool) -> Plan[int | None]:
+        """The earliest time of all shards. Soon, if a shard is left out or the answer of a claim was lost."""
+        answers = yield from available(dict.fromkeys(names, operation))
+        found = [each for each in answers.values() if each is not None]
+        if not complete or len(answers) < len(names) or self._unanswered:
+            found.append(_RECHECK)
+        return min(found, default=None)
 
     def reap(self, operation: Reap, names: Sequence[str]) -> Plan[list[Any]]:
         return self._distribute(operation.limit, names, lambda name, limit: replace(operation, limit=limit))
