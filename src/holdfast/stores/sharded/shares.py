@@ -43,7 +43,7 @@ class Shares:
         def part(name: str, limit: int) -> ClaimJobs:
             token, sent = self._unanswered.get((operation.worker, name), ("", 0.0))
             if token and monotonic() < sent + reuse:
-                return replace(operation, limit=limit, token=token, again=True, ahead=0)
+                return replace(operation, limit=limit if operation.limit else 0, token=token, again=True, ahead=0)
             # Jobs are claimed ahead with the first share of a shard only.
             ahead = 0 if name in had else operation.ahead // len(names)
             if not operation.limit:
