@@ -169,6 +169,6 @@ def _get_started(routing: Routing, operation: GetStarted) -> Plan[list[str]]:
     parts = parts_of(routing, operation.job_ids, _itself)
     answers = yield from all_of(_operations(operation, "job_ids", parts))
     if len(answers) == 1:
-        return next(iter(answers.values()))  # type: ignore[no-any-return]
+        return next(iter(answers.values()))
     found: Iterator[str] = heapq.merge(*answers.values(), key=lambda id: id.partition(SHARD_END)[2])
     return [*islice(found, operation.limit)]
