@@ -37,4 +37,9 @@ def _sqlite(path: str) -> list[tuple[Any, ...]]:
             "select type, name, sql from sqlite_master where name like 'holdfast\\_%' escape '\\' order by 1, 2"
         ).fetchall()
         applied = connection.execute("select 'migration', name from holdfast_migration").fetchall() if made else []
-    return [*[(kind, name, " ".join((sql or "").split())) for kind, name, sql in made], *applied]
+    return [*[(kind, name, without_comments(sql or "")) for kind, name, sql in made], *applied]
+
+
+def without_comments(sql: str) -> str:
+    """The statements as one line: a comment may be improved after a release."""
+    return " ".join(" ".join(line.partition("--")[0] for line in sql.splitlines()).split())

@@ -452,17 +452,22 @@ create function "holdfast".lane_rules(details text)
       from json_array_elements(details::json -> 'lanes' -> 'rules') rule $$;
 
 -- Give the job, and the places that its chain keeps, a row each. `insert` skips places that exist.
+-- plpgsql keeps the plan of its statement for the session. The server plans a function in SQL at every call.
 create function "holdfast".take_places(job_seq bigint, job_chain text, job_details text, whole_chain boolean)
-    returns void language sql volatile as $$
+    returns void language plpgsql volatile as $$
+begin
     insert into "holdfast".place (lane, position, chain_id, hold, chain)
     select rule.lane, case when rule.chain then first.seq else job_seq end, job_chain, rule.hold, rule.chain
       from "holdfast".lane_rules(job_details) rule, "holdfast".job first
      where rule.kind = 'order' and first.id = job_chain and (rule.chain or not whole_chain)
-        on conflict do nothing $$;
+        on conflict do nothing;
+end $$;
 
-create function "holdfast".check_lanes(details text) returns void language plpgsql immutable as $$
+-- Raise an error if lanes are out of range. Returns whether one of them is an order.
+create function "holdfast".check_lanes(details text) returns boolean language plpgsql immutable as $$
 declare
     rule record;
+    ordered boolean := false;
 begin
     for rule in select * from "holdfast".lane_rules(details) loop
         if rule.lane is null or rule.lane !~ '^[^\x1f]{1,200}\x1f' or rule.kind not in ('limit', 'rate', 'order')
@@ -470,17 +475,24 @@ begin
            or rule.kind = 'rate' and rule.per < 1 then
             raise exception 'the lanes are out of range' using errcode = '22023';
         end if;
+        ordered := ordered or rule.kind = 'order';
     end loop;
     if details::json -> 'lanes' ->> 'fair' is null then
         raise exception 'the lanes are incomplete' using errcode = '22023';
     end if;
+    return ordered;
 end $$;
 
 create function "holdfast".lanes_created() returns trigger language plpgsql as $$
+declare
+    ordered boolean := "holdfast".check_lanes(new.details);
 begin
-    perform "holdfast".check_lanes(new.details);
-    perform "holdfast".take_places(new.seq, new.chain_id, new.details, false);
-    insert into "holdfast".lane_change (lane) select place.lane from "holdfast".place where place.chain_id = new.chain_id;
+    if ordered then
+        perform "holdfast".take_places(new.seq, new.chain_id, new.details, false);
+    end if;
+    if ordered or new.chain_index > 0 then
+        insert into "holdfast".lane_change (lane) select place.lane from "holdfast".place where place.chain_id = new.chain_id;
+    end if;
     if new.status = 'pending' then
         insert into "holdfast".lane_change (track, type, priority, details)
         values (new.track, new.type, new.priority, new.details);

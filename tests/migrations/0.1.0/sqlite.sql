@@ -334,7 +334,8 @@ end;
 
 -- A job that ends leaves its orders, unless it failed and holds them, or its chain goes on and spans them.
 create trigger holdfast_lanes_ended after update of status on holdfast_job
-    when (new.track is not null or new.in_order = 1) and new.status in ('completed', 'failed', 'cancelled') begin
+    when (new.track is not null or new.in_order = 1) and new.status in ('completed', 'failed', 'cancelled')
+     and (old.status = 'pending' or exists (select 1 from holdfast_place place where place.chain_id = new.chain_id)) begin
     insert into holdfast_lane_change (lane)
     select place.lane from holdfast_place place where place.chain_id = new.chain_id;
     -- A claim may have put off its track until it is due.
