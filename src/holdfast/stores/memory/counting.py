@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.core import counters
 from holdfast.core.clock import Micros
 from holdfast.core.counters import KEPT_MINUTES, TOTAL, Change, Kind, minute_of
 from holdfast.core.error_groups import KEPT, StoredFailure, add_failures
+from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record
 
 if TYPE_CHECKING:
@@ -17,6 +20,13 @@ ADDED_UP_AT = 1000
 """This many changes are added up at once."""
 
 _NEW = ""
+
+
+def count_started(state: State, jobs: Sequence[NewJob]) -> None:
+    """Count created jobs, with one change per type."""
+    now = state.now()
+    for type, number in Counter(job.type for job in jobs).items():
+        state.append(state.changes, _NEW, Change(type, minute_of(now), "started", number, at=now))
 
 
 def count(state: State, job: Record, kind: Kind, now: Micros, failure: StoredFailure | None = None) -> None:

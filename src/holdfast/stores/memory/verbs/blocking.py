@@ -22,12 +22,17 @@ class Waiting(NamedTuple):
     """Whether the job is cancelled at once: it waits for a failure, and all blockers completed."""
 
 
+_FOR_NOTHING = Waiting(Status.PENDING, 0, None, False)
+
+
 def wait_for(state: State, job: NewJob) -> Waiting:
     """The status of a job with these blockers. A job that ends at once is blocked before."""
+    if not job.after:
+        return _FOR_NOTHING
     statuses = {chain: state.need_chain(chain).last.status for chain in job.after}
     open_blockers = [chain for chain in job.after if statuses[chain] is not Status.COMPLETED]
     status, left = Status.BLOCKED if open_blockers else Status.PENDING, len(open_blockers)
-    if job.after and waits_for_end(job.on_blocker_failure):
+    if waits_for_end(job.on_blocker_failure):
         status, left = waiting_status(job.on_blocker_failure, statuses.values())
     cancelled = status is Status.CANCELLED
     broken = (chain for chain in open_blockers if statuses[chain].finished and job.on_blocker_failure == "fail")
@@ -51,10 +56,11 @@ def forget_blockers(state: State, job: Record) -> None:
 
 def end_at_once(state: State, job: Record, waiting: Waiting) -> None:
     """Fail or cancel the job if its blockers say so."""
+    if waiting.broken is None and not waiting.cancelled:
+        return
     now = state.now()
     if waiting.broken is not None:
         fail_with(state, job, waiting.broken, now)
-        chain_broken(state, job.chain_id, now)
-    elif waiting.cancelled:
+    else:
         cancel_waiting(state, job, now)
-        chain_broken(state, job.chain_id, now)
+    chain_broken(state, job.chain_id, now)

@@ -46,6 +46,7 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
         case Status.COMPLETED:
             if next_job is not None:
                 add(state, next_job)
+                counting.count_started(state, [next_job])
             return _complete(state, job, settlement, now)
         case Status.PENDING if settlement.outcome == "suspended":
             suspend(state, job, settlement, now)

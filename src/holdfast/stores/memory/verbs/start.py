@@ -19,6 +19,7 @@ def start(state: State, op: Start) -> list[Started]:
     found = preview(state, Preview(op.jobs))
     if (refused := _refused(state, op.jobs, found)) is not None:
         raise refused
+    counting.count_started(state, [job for job, chain in zip(op.jobs, found, strict=True) if chain is None])
     for job, chain in zip(op.jobs, found, strict=True):
         if chain is None:
             add(state, job)
@@ -58,7 +59,7 @@ def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ..
 
 
 def add(state: State, job: NewJob) -> None:
-    """Create a job. It is blocked if a blocker is not completed."""
+    """Create a job. It is blocked if a blocker is not completed. The caller counts it."""
     now = state.now()
     state.seq += 1
     waiting = wait_for(state, job)
@@ -68,7 +69,6 @@ def add(state: State, job: NewJob) -> None:
         state.append(state.keys, (job.type, job.key), job.id)
     name_blockers(state, record, job.after)
     state.put(record, "created")
-    counting.count(state, record, "started", now)
     end_at_once(state, record, waiting)
 
 
@@ -134,6 +134,8 @@ def _preview(job: NewJob) -> ChainRecord:
 
 def _refused(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | None]) -> HoldfastError | None:
     """Why these jobs cannot be written: a blocker that is refused, or a cycle that a changed chain would close."""
+    if not any(job.after for job in jobs):
+        return None
     written = [
         (job, job.id if chain is None else chain.first.id)
         for job, chain in zip(jobs, found, strict=True)
@@ -154,6 +156,7 @@ def _refused(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | N
 
 def _refused_blocker(state: State, job: NewJob, planned: dict[str, str]) -> HoldfastError | None:
     """The error for a blocker that does not exist, or has another type. `planned` has the types of new chains."""
-    types = planned | {chain: state.jobs[chain].type for chain in job.after if chain in state.chains}
+    types = {chain: planned[chain] for chain in job.after if chain in planned}
+    types |= {chain: state.jobs[chain].type for chain in job.after if chain in state.chains}
     missing = next((chain for chain in job.after if chain not in types), None)
     return wrong_blocker(job, types) if missing is None else ChainNotFound(missing)

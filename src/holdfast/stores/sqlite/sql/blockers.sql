@@ -10,7 +10,7 @@ select job.seq, job.id, job.type, job.chain_id, job.status, job.open_blockers, j
  order by job.seq, blocker.position
 
 -- unblock: write the number of open blockers that is left.
-update holdfast_job set status = :status, open_blockers = :open_blockers, scheduled_at = :scheduled_at where seq = :seq
+update holdfast_job set track = track, status = :status, open_blockers = :open_blockers, scheduled_at = :scheduled_at where seq = :seq
 
 -- broken_dependents: blocked jobs that change because this chain did not complete, oldest first.
 -- cross join: SQLite must begin with the dependents of the chain, not with all blocked jobs.
@@ -23,10 +23,10 @@ select distinct job.seq, job.id, job.type, job.chain_id, job.status, job.open_bl
 
 -- cancel_blocked: cancel a blocked job that waits for a failure, because its blockers completed.
 update holdfast_job
-   set status = 'cancelled', error = :error, open_blockers = 0, finished_at = :now, expires_at = :now + keep
+   set track = track, status = 'cancelled', error = :error, open_blockers = 0, finished_at = :now, expires_at = :now + keep
  where id = :id and status = 'blocked'
 
 -- fail_blocked: fail a blocked job.
 update holdfast_job
-   set status = 'failed', error = :error, fingerprint = :fingerprint, finished_at = :now, expires_at = :now + keep
+   set track = track, status = 'failed', error = :error, fingerprint = :fingerprint, finished_at = :now, expires_at = :now + keep
  where id = :id and status = 'blocked'

@@ -8,14 +8,14 @@ select * from holdfast_record
 
 -- reap_pending: return a job with an expired lease to pending, due at once.
 update holdfast_job
-   set status = 'pending', error = :error, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
+   set track = track, status = 'pending', error = :error, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        scheduled_at = :now
  where seq = :seq and status = 'running' and token = :token
 
 -- reap_failed: fail a job with an expired lease that has no attempts left.
 update holdfast_job
-   set status = 'failed', error = :error, fingerprint = :fingerprint, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
+   set track = track, status = 'failed', error = :error, fingerprint = :fingerprint, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        finished_at = :now, expires_at = :now + keep
  where seq = :seq and status = 'running' and token = :token

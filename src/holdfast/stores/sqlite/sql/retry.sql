@@ -1,6 +1,6 @@
 -- retry: return a failed or cancelled job to pending or blocked, with all its attempts.
 update holdfast_job
-   set status = :status, open_blockers = :open_blockers, details = :details, attempt = 0, scheduled_at = :now, finished_at = null, expires_at = null, token = null
+   set track = track, status = :status, open_blockers = :open_blockers, details = :details, attempt = 0, scheduled_at = :now, finished_at = null, expires_at = null, token = null
  where seq = :seq and status in ('failed', 'cancelled')
 
 -- retry_open_blockers: the number of blockers of a job that exist and are not completed.

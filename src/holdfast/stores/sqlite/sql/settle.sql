@@ -1,15 +1,17 @@
 -- settle: write the outcomes of attempts.
 
--- settle_claims: the jobs of these claims, and whether other jobs wait for their chains.
+-- settle_claims: the jobs of these claims, whether other jobs wait for their chains, and whether they have lanes.
 select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attempt, job.worker, job.started_at,
-       job.scheduled_at, exists (select 1 from holdfast_blocker blocker where blocker.chain_id = job.chain_id)
+       job.scheduled_at, exists (select 1 from holdfast_blocker blocker where blocker.chain_id = job.chain_id),
+       job.track is not null or job.in_order is not null
   from holdfast_job job
  where job.id in (select value from json_each(:ids))
 
 -- settle_completed: complete a job, and its chain unless it continues.
 -- The worker stays: no other row names the worker of a completed job. The token stays: it identifies a repeated settlement.
 -- Positional parameters are faster than names: one settlement may complete hundreds of jobs. 1 output, 2 keep, 3 now,
--- 4 whether the chain ends, 5 seq, 6 token, 7 when the attempt began.
+-- 4 whether the chain ends, 5 seq, 6 token, 7 when the attempt began. It does not name track, so the triggers of lanes do
+-- not run: see the schema.
 update holdfast_job
    set status = 'completed', output = ?1, error = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null, started_at = ?7,
@@ -17,9 +19,16 @@ update holdfast_job
        finished_at = ?3, expires_at = case when ?4 then ?3 + coalesce(?2, keep) end
  where seq = ?5 and status = 'running' and token = ?6
 
+-- settle_completed_lanes: the same for jobs with lanes. It names track, so the triggers of lanes run.
+update holdfast_job
+   set track = track, status = 'completed', output = ?1, error = null, leased_until = null, renewed_at = null,
+       mismatches = null, mismatched_at = null, started_at = ?7, keep = coalesce(?2, keep),
+       finished_at = ?3, expires_at = case when ?4 then ?3 + coalesce(?2, keep) end
+ where seq = ?5 and status = 'running' and token = ?6
+
 -- settle_pending: return a job to pending for another attempt.
 update holdfast_job
-   set status = 'pending', error = :error, worker = null, leased_until = null, renewed_at = null, mismatches = null,
+   set track = track, status = 'pending', error = :error, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        started_at = :started_at, keep = coalesce(:keep, keep),
        scheduled_at = :scheduled_at
@@ -27,7 +36,7 @@ update holdfast_job
 
 -- settle_released: return a job to pending without counting the attempt.
 update holdfast_job
-   set status = 'pending', attempt = attempt - 1, counted = case when :begun then counted end, worker = null, leased_until = null, renewed_at = null, mismatches = null,
+   set track = track, status = 'pending', attempt = attempt - 1, counted = case when :begun then counted end, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        started_at = :started_at, keep = coalesce(:keep, keep)
  where seq = :seq and status = 'running' and token = :token
@@ -35,20 +44,20 @@ update holdfast_job
 -- settle_suspended: return a job to pending until a sleep ends or a message arrives. The attempt does not count.
 -- counted stays: the attempt that continues has the same number, and rates do not count it again.
 update holdfast_job
-   set status = 'pending', attempt = attempt - 1, error = null, worker = null, leased_until = null, renewed_at = null,
+   set track = track, status = 'pending', attempt = attempt - 1, error = null, worker = null, leased_until = null, renewed_at = null,
        mismatches = null, mismatched_at = null, started_at = :started_at, keep = coalesce(:keep, keep), scheduled_at = :scheduled_at
  where seq = :seq and status = 'running' and token = :token
 
 -- settle_mismatched: return a job to pending because this worker cannot decode its input.
 update holdfast_job
-   set status = 'pending', attempt = attempt - 1, error = :error, worker = null, leased_until = null, renewed_at = null,
+   set track = track, status = 'pending', attempt = attempt - 1, error = :error, worker = null, leased_until = null, renewed_at = null,
        started_at = :started_at, keep = coalesce(:keep, keep), scheduled_at = :scheduled_at,
        mismatches = coalesce(mismatches, 0) + 1, mismatched_at = coalesce(mismatched_at, :now)
  where seq = :seq and status = 'running' and token = :token
 
 -- settle_ended: end a job as failed or cancelled.
 update holdfast_job
-   set status = :status, attempt = attempt - :given_back, error = :error, fingerprint = :fingerprint, worker = null, leased_until = null, renewed_at = null, mismatches = null,
+   set track = track, status = :status, attempt = attempt - :given_back, error = :error, fingerprint = :fingerprint, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        started_at = :started_at, keep = coalesce(:keep, keep),
        finished_at = :now, expires_at = :now + coalesce(:keep, keep)

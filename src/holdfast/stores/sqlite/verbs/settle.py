@@ -18,6 +18,7 @@ from holdfast.stores.sqlite.verbs.counters import append
 
 _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
+_COMPLETED_LANES = SQL["settle_completed_lanes"]
 _PENDING = SQL["settle_pending"]
 _RELEASED = SQL["settle_released"]
 _SUSPENDED = SQL["settle_suspended"]
@@ -41,6 +42,7 @@ class _Job(NamedTuple):
     started_at: Micros | None
     scheduled_at: Micros
     awaited: bool
+    has_lanes: bool
 
 
 class _Completions:
@@ -65,7 +67,8 @@ class _Completions:
             rows = [insert.row(execution, job) for job in self._continuations]
             yield from insert.add_plain(execution, self._continuations, rows)
         if self._jobs:
-            yield Many(_COMPLETED, self._jobs)
+            has_lanes = any(job.has_lanes for job in self._counted)
+            yield Many(_COMPLETED_LANES if has_lanes else _COMPLETED, self._jobs)
             # Written here and not with the other changes of the operation: this is part of every settlement.
             yield append(self._changes(execution.now))
         self._jobs, self._counted, self._continuations = [], [], []
@@ -149,7 +152,8 @@ def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Set
         case Status.COMPLETED:
             if next_job is not None:
                 yield from start.add(execution, next_job)
-            yield Statement(_COMPLETED, _completion(execution, job, settlement))
+            statement = _COMPLETED_LANES if job.has_lanes else _COMPLETED
+            yield Statement(statement, _completion(execution, job, settlement))
             execution.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
             if next_job is None:
                 execution.hints.finished.add(job.chain_id)
