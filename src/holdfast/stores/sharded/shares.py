@@ -43,12 +43,11 @@ class Shares:
         def part(name: str, limit: int) -> ClaimJobs:
             token, sent = self._unanswered.get((operation.worker, name), ("", 0.0))
             if token and monotonic() < sent + reuse:
-                return replace(operation, limit=limit if operation.limit else 0, token=token, again=True, ahead=0)
-            # Jobs are claimed ahead with the first share of a shard only.
-            ahead = 0 if name in had else operation.ahead // len(names)
-            if not operation.limit:
-                limit, ahead = 0, limit
-            return replace(operation, limit=limit, ahead=ahead, had=had.get(name, 0))
+                return replace(operation, limit=limit, token=token, again=True, ahead=0)
+            return replace(operation, limit=limit, ahead=0, had=had.get(name, 0))
+
+        def part_ahead(name: str, ahead: int) -> ClaimJobs:
+            return replace(operation, limit=0, ahead=ahead, had=had.get(name, 0))
 
         def note(sent: dict[str, Operation[Any]], answers: Answers) -> None:
             for name, claim in sent.items():
@@ -62,8 +61,10 @@ class Shares:
                 if claim.token == operation.token and isinstance(answers[name], list):
                     had[name] = had.get(name, 0) + len(answers[name])
 
-        # Without a free slot all jobs are claimed ahead.
-        return (yield from self._distribute(operation.limit or operation.ahead, names, part, note))
+        jobs: list[Record] = yield from self._distribute(operation.limit, names, part, note)
+        if operation.ahead and len(jobs) >= operation.limit:
+            jobs += yield from self._distribute(operation.ahead, names, part_ahead, note)
+        return jobs
 
     def next_due(self, operation: NextDue, names: Sequence[str], *, complete: bool) -> Plan[int | None]:
         """The earliest time of all shards. Soon, if a shard is left out or the answer of a claim was lost."""
