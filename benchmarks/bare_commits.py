@@ -29,7 +29,8 @@ async def bare_commits(url: str) -> AsyncGenerator[Commit]:
             insert = "insert into bare_commit values ('job', %s, %s, %s)"
             yield lambda number: connection.execute(insert, [str(number), number, b"1"], prepare=True)
     elif url.startswith("redis"):
-        async with Redis.from_url(url) as client:
+        client: Redis = Redis.from_url(url)  # pyright: ignore[reportUnknownMemberType] - its options have no types
+        async with client:
             yield lambda number: client.hset("bare_commit", str(number), "1")
     else:
         # A file of its own: other connections to the store's file must not write checkpoints of its log.

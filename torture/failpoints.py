@@ -11,6 +11,7 @@ import random
 import signal
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -114,7 +115,8 @@ class Watch:
             case ReportProgress(claim=claim):
                 self._history.note("accepted", verb="progress", asked=asked, claims=[(claim.job_id, claim.token)])
             case SaveSteps(checkpoints=checkpoints):
-                for checkpoint, reason in zip(checkpoints, answer, strict=True):
+                reasons = cast(Sequence[str | None], answer)
+                for checkpoint, reason in zip(checkpoints, reasons, strict=True):
                     claim = checkpoint.claim
                     if reason is None:
                         held = [(claim.job_id, claim.token)]

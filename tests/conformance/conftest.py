@@ -49,21 +49,12 @@ def sharded(folder: Path) -> StoreFactory:
     return lambda: store
 
 
-def sharded_sqlite(folder: Path) -> StoreFactory:
-    addresses = {name: f"sqlite:///{folder}/{name}.db" for name in ("a", "b")}
-    return lambda: ShardedStore(
-        {name: SqliteStore(address) for name, address in addresses.items()}, home=lambda text: "b"
-    )
-
-
 STORES: dict[str, Callable[[Path], StoreFactory]] = {
     "memory": memory,
     "sqlite": sqlite,
     "postgres": postgres,
     "redis": redis,
     "valkey": valkey,
-    "sharded": sharded,
-    "sharded-sqlite": sharded_sqlite,
 }
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from holdfast.testing.conformance import CASES, Case, Mode, StoreFactory
+from tests.conformance.conftest import STORES, sharded
+
+ALL = {**STORES, "sharded": sharded}
+
+
+@pytest.fixture(params=ALL)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFactory:
+    return ALL[request.param](tmp_path)
 
 
 @pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)

@@ -1,5 +1,7 @@
 """Roles and types are checked for every page and every change."""
 
+from typing import Any
+
 from holdfast import Client
 from holdfast.core.record import Status
 from holdfast.dashboard.access import ROLES
@@ -87,7 +89,11 @@ async def test_other_types_are_neither_seen_nor_changed(client: Client, browse: 
 async def test_redacted_errors_cannot_be_guessed_by_a_query(client: Client, browse: Open) -> None:
     await client.start(refuse.bind(reason="card 4111"))
     await drain(client)
-    browser = browse("operate", redact=lambda value, field: "..." if field == "error" else value)
+
+    def redact(value: Any, field: str) -> Any:
+        return "..." if field == "error" else value
+
+    browser = browse("operate", redact=redact)
 
     for path in ("/jobs?q=error:4111", "/chains?q=error:4111", "/bulk/new?action=retry&q=error:4111"):
         page = await browser.text(path)

@@ -45,7 +45,7 @@ async def test_any_parameter_is_answered(client: Client, browser: Browser) -> No
                 assert response.status_code < 500, (route.path, query, response.text[-500:])
         else:
             for text in TEXTS:
-                form = dict.fromkeys(FIELDS, text)
+                form: dict[str, str] = dict.fromkeys(FIELDS, text)
                 for given in (
                     form,
                     {**form, "id": failed.id, "name": "s", "action": "retry", "type": "add", "job": failed.id},

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from holdfast import Order
-from holdfast.registry.options import StartKeywords
 from tests.conformance.client.application import Application
 from tests.conformance.client.harness import ClientHarness, in_time, value
 from tests.conformance.client.transactional import application as application
@@ -22,7 +22,7 @@ CONNECTIONS = 16
 @pytest.mark.parametrize("make_store", ["postgres"], indirect=True)
 @pytest.mark.parametrize("options", [{"replace": True}, {"debounce": 60}], ids=["replace", "debounce"])
 async def test_concurrent_transactions_that_collapse_starts_leave_one_chain(
-    harness: ClientHarness, application: Application, options: StartKeywords
+    harness: ClientHarness, application: Application, options: dict[str, Any]
 ) -> None:
     resize = harness.jobs.job(value)
     connections = asyncio.Semaphore(CONNECTIONS)
@@ -44,7 +44,7 @@ async def test_concurrent_transactions_that_collapse_starts_leave_one_chain(
 
 @pytest.mark.parametrize("options", [{"replace": True}, {"debounce": 60}], ids=["replace", "debounce"])
 async def test_a_collapsing_start_rolls_back_with_the_applications_rows(
-    harness: ClientHarness, application: Application, options: StartKeywords
+    harness: ClientHarness, application: Application, options: dict[str, Any]
 ) -> None:
     resize = harness.jobs.job(value)
     first = await harness.client.start(resize.bind(1), key="user-7", **options)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from holdfast.core.details import read_details
 from holdfast.core.lifecycle import NewJob
-from holdfast.engine.operations import GetStats, Place
+from holdfast.engine.operations import GetStats, Place, TypeStats
 from holdfast.stores.sharded.placement import UNKNOWN_LOAD, place
 from holdfast.stores.sharded.plan import Plan
 from holdfast.stores.sharded.routing import Routing
@@ -46,5 +46,5 @@ def _may_go_anywhere(job: NewJob) -> bool:
     return not job.chosen and job.key is None and not job.after and read_details(job.details).shard is None
 
 
-def _due(stats: Any) -> int:
+def _due(stats: list[TypeStats] | Exception | None) -> int:
     return sum(row.due for row in stats) if isinstance(stats, list) else UNKNOWN_LOAD

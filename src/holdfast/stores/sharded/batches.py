@@ -42,14 +42,26 @@ def _itself(item: _Item) -> str:
     return item  # type: ignore[no-any-return]
 
 
+def _claimed(item: _Item) -> str:
+    return item.claim.job_id  # type: ignore[no-any-return]
+
+
+def _id(item: _Item) -> str:
+    return item.id  # type: ignore[no-any-return]
+
+
+def _first(item: _Item) -> str:
+    return item[0]  # type: ignore[no-any-return]
+
+
 _BATCHES: dict[str, _Batch] = {
-    "settle": _Batch("settlements", lambda each: each.claim.job_id),
-    "save_steps": _Batch("checkpoints", lambda each: each.claim.job_id),
-    "preview": _Batch("jobs", lambda each: each.id),
+    "settle": _Batch("settlements", _claimed),
+    "save_steps": _Batch("checkpoints", _claimed),
+    "preview": _Batch("jobs", _id),
     "get_chains": _Batch("ids", _itself),
     "get_jobs": _Batch("ids", _itself),
     "get_steps": _Batch("job_ids", _itself),
-    "get_messages": _Batch("names", lambda each: each[0]),
+    "get_messages": _Batch("names", _first),
     "keep": _Batch("chain_ids", _itself),
     "retry": _Batch("job_ids", _itself),
     "run_now": _Batch("job_ids", _itself),
@@ -126,7 +138,7 @@ def _check_existence(routing: Routing, operation: Operation[Any]) -> Plan[None]:
             if chain is None:
                 raise ChainNotFound(id)
     elif operation.verb in _EXISTING:
-        job_ids: tuple[str, ...] = operation.job_ids  # type: ignore[attr-defined]
+        job_ids: tuple[str, ...] = getattr(operation, _BATCHES[operation.verb].field)
         found = yield from _each(routing, GetJobs(job_ids), _BATCHES["get_jobs"])
         for id, job in zip(job_ids, found, strict=True):
             if job is None:

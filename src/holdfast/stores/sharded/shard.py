@@ -51,7 +51,7 @@ class Shard(Store):
         return self.store.clock
 
     @clock.setter
-    def clock(self, clock: Clock | None) -> None:
+    def clock(self, clock: Clock | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - it has a setter
         self.store.clock = clock
 
     def owns(self, schedule: str, /) -> bool:

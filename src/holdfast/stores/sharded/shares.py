@@ -62,7 +62,8 @@ class Shares:
                     had[name] = had.get(name, 0) + len(answers[name])
 
         jobs: list[Record] = yield from self._distribute(operation.limit, names, part, note)
-        if operation.ahead and len(jobs) >= operation.limit:
+        quick = {each.type for each in operation.types if each.ahead}
+        if operation.ahead and len(jobs) >= operation.limit and quick.issuperset(job.type for job in jobs):
             jobs += yield from self._distribute(operation.ahead, names, part_ahead, note)
         return jobs
 
@@ -99,7 +100,7 @@ class Shares:
         note: Callable[[dict[str, Operation[Any]], Answers], None] = lambda sent, answers: None,
     ) -> Plan[list[Any]]:
         self._turn = (self._turn + 1) % len(names)
-        hungry = [*names[self._turn :], *names[: self._turn]]
+        hungry: list[str] = [*names[self._turn :], *names[: self._turn]]
         found: list[Any] = []
         answered, error = False, None
         while hungry and len(found) < limit:
@@ -109,7 +110,7 @@ class Shares:
             answers = yield sent
             note(sent, answers)
             # Shards without a share come next, then those that may have more.
-            hungry = [name for name in hungry if not shares[name]]
+            hungry = [name for name, size in shares.items() if not size]
             for name, answer in answers.items():
                 if isinstance(answer, StoreUnavailable):
                     error = answer

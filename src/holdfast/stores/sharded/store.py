@@ -54,7 +54,7 @@ class ShardedStore(Store):
         return self.shards[0].clock
 
     @clock.setter
-    def clock(self, clock: Clock | None) -> None:
+    def clock(self, clock: Clock | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - it has a setter
         for shard in self.shards:
             shard.clock = clock
 

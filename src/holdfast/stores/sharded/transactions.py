@@ -29,14 +29,17 @@ class _Checked:
 
     def _checked(self, operation: Operation[R]) -> Operation[R]:
         found = {self._routing.of_id(id): id for id in ids_of(operation)}
-        if isinstance(operation, GetSchedules):
-            found.update((self._routing.of_schedule(name), f"schedule {name}") for name in operation.names or ())
+        found.update((self._routing.of_schedule(name), f"schedule {name}") for name in _schedules(operation))
         one = shard_of(self._routing, operation)
         if one is not None:
             found[one] = operation.verb
         for other in sorted(found.keys() - {self.shard}):
             raise WrongShard(f"{found[other]} belongs on the shard {other}, and this transaction leads to {self.shard}")
         return owned(self._routing, self.shard, operation)
+
+
+def _schedules(operation: Operation[Any]) -> tuple[str, ...]:
+    return operation.names or () if isinstance(operation, GetSchedules) else ()
 
 
 class ShardTransaction(_Checked):
