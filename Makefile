@@ -6,7 +6,7 @@ NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check matrix others django interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types layers clean
+.PHONY: plain-server help demo quick test check matrix others django interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types layers clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ django: .venv/dev  ## the Django integration, on every pair of Python and Django
 # The suite interrupts blocking calls at a sample of these points. All of them take about five minutes.
 interrupts: .venv/dev  ## interrupt blocking calls at every point where a signal handler can run
 	HOLDFAST_EVERY_POINT=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/interrupts
+
+plain-server: .venv/dev  ## every conformance case on PostgreSQL without LISTEN and advisory locks
+	HOLDFAST_EVERY_CASE=1 $(BIN)/python -m pytest tests/stores/postgres/test_plain_server.py
 
 # How fast? `make bench ONLY=postgres SCENARIOS=drain PEERS=none QUICK=1`; partial runs add up in benchmarks/results.json.
 # Each peer has an environment of its own under .venv-peers; one that cannot be installed is named in the report.
