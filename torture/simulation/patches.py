@@ -30,6 +30,7 @@ from holdfast.worker import (
     reaper,
     renewer,
     runner,
+    shard_duties,
     threads,
     worker,
 )
@@ -135,7 +136,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     changed._noise.clear()
     values: list[tuple[Any, str, Any]] = [
         *((module, "lease_clock", loop.time) for module in _TICKING),
-        (worker, "Renewer", TaskRenewer),
+        (shard_duties, "Renewer", TaskRenewer),
         (worker, "Watchdog", NoWatchdog),
         (worker, "Threads", NoThreads),
         (lease_guard.LeaseGuard, "_reasons", _reasons),
