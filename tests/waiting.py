@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 TIMEOUT = 60.0
 
@@ -15,3 +16,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         pause.wait(0.01)
+
+
+async def until(reached: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(TIMEOUT):
+        while not await reached():  # noqa: ASYNC110 - other processes cause it
+            await asyncio.sleep(0.05)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,10 @@ from holdfast.demo.jobs import jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.shop import Started, place_orders
 from holdfast.demo.workers import WorkerProcess
+from tests.waiting import until
 
 APPROVED = 31
 """An order that needs an approval."""
-
-
-async def until(reached: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
-        while not await reached():  # noqa: ASYNC110 - other processes cause it
-            await asyncio.sleep(0.05)
 
 
 def place(store: str, file: Path) -> Started:
