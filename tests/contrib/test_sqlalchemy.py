@@ -212,6 +212,8 @@ def test_the_recipe_for_test_suites_rolls_back_what_its_session_committed(addres
         assert count(client) == 1
 
 
+# SQLAlchemy does not read indexes on expressions, and Alembic leaves out our tables only after it has read them.
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index holdfast_job_origin")
 def test_alembic_runs_the_migrations_and_ignores_the_tables(address: str, engine: Engine) -> None:
     schema = schema_of(address)
     own = MetaData()
