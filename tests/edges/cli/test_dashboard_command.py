@@ -16,6 +16,7 @@ import pytest
 
 from holdfast.cli.dashboard import is_loopback
 from tests.edges.cli.conftest import CommandLine
+from tests.waiting import TIMEOUT
 
 TOKEN = "a token that is long enough"
 
@@ -49,16 +50,19 @@ def serving(*arguments: str, **environment: str) -> Generator[str]:
 def test_it_serves_loopback_and_checks_the_host(store: str) -> None:
     with serving() as url:
         assert url.startswith("http://127.0.0.1:")
-        assert "Overview" in httpx.get(url).text
-        assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 403
-        assert httpx.get(url, headers={"Host": "localhost:99"}).status_code == 200
-        assert httpx.post(f"{url}workers/drain", data={"id": "x"}).status_code == 403
-        with httpx.stream("GET", f"{url}live", timeout=10) as events:  # a connection that never ends by itself
+        assert "Overview" in httpx.get(url, timeout=TIMEOUT).text
+        assert httpx.get(url, timeout=TIMEOUT, headers={"Host": "evil.example"}).status_code == 403
+        assert httpx.get(url, timeout=TIMEOUT, headers={"Host": "localhost:99"}).status_code == 200
+        assert httpx.post(f"{url}workers/drain", data={"id": "x"}, timeout=TIMEOUT).status_code == 403
+        with httpx.stream("GET", f"{url}live", timeout=TIMEOUT) as events:  # a connection that never ends by itself
             assert events.status_code == 200
 
 
 def test_a_token_is_asked_for(store: str) -> None:
-    with serving("--root-path", "/jobs", HOLDFAST_DASHBOARD_TOKEN=TOKEN) as url, httpx.Client() as viewer:
+    with (
+        serving("--root-path", "/jobs", HOLDFAST_DASHBOARD_TOKEN=TOKEN) as url,
+        httpx.Client(timeout=TIMEOUT) as viewer,
+    ):
         assert url.endswith("/jobs/")
         home = url.removesuffix("jobs/")  # a proxy removes the path
         login = viewer.get(home)
@@ -75,8 +79,8 @@ def test_a_token_is_asked_for(store: str) -> None:
 def test_a_function_authorizes(store: str, tmp_path: Path) -> None:
     (tmp_path / "web.py").write_text(AUTHORIZE)
     with serving("--authorize", "web:authorize", "--read-only") as url:
-        assert httpx.get(url).status_code == 403
-        page = httpx.get(url, headers={"x-user": "ann"}).text
+        assert httpx.get(url, timeout=TIMEOUT).status_code == 403
+        page = httpx.get(url, timeout=TIMEOUT, headers={"x-user": "ann"}).text
         assert "read-only" in page
         assert "ann" in page
 
