@@ -45,8 +45,9 @@ def test_a_statement_fits_the_schema(name: str, connection: sqlite3.Connection) 
 def test_a_statement_is_used(name: str) -> None:
     used = any(f'SQL["{name}"]' in file.read_text() for file in SOURCE.rglob("*.py"))
 
-    # Code that both SQL stores share is given the statements of the store.
-    assert used or any(f'["{name}"]' in file.read_text() for file in SHARED.glob("*.py"))
+    # Code that both SQL stores share is given the statements of the store, or names them.
+    named = (f'["{name}"]', f'rows_instruction("{name}"')
+    assert used or any(form in file.read_text() for file in SHARED.glob("*.py") for form in named)
 
 
 def test_the_view_of_records_has_the_fields_of_a_record(connection: sqlite3.Connection) -> None:
