@@ -23,8 +23,13 @@ def explain(state: State, op: Explain) -> JobFacts | None:
 
 
 def _ahead(state: State, job: Record, now: Micros) -> int:
-    rank = _rank(job)
-    others = (other for other in state.jobs.values() if other.type == job.type and is_due(other, now))
+    """How many due jobs of its type without lanes are in front of it. A job with lanes may have to wait."""
+    rank, laned = _rank(job), state.lanes.of
+    others = (
+        other
+        for other in state.jobs.values()
+        if other.type == job.type and is_due(other, now) and other.id not in laned
+    )
     return min(AHEAD_LIMIT, sum(_rank(other) < rank for other in others))
 
 
