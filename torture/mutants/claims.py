@@ -20,10 +20,10 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "claim more than asked": Mutant(
         "the limit of a claim, by five",
-        (28,),
+        (28, 30),
         {
             "memory": (
-                Edit("holdfast.stores.memory.verbs.claim", "len(taken) < limit + ahead:", "len(taken) < limit + 5:"),
+                Edit("holdfast.stores.memory.verbs.claim", "len(taken) < limit + ahead:", "len(taken) < limit + ahead + 5:"),
                 Edit("holdfast.stores.memory.verbs.claim", "if len(taken) >= limit:", "if len(taken) >= limit + 5:"),
             ),
             "sqlite": (
