@@ -23,7 +23,11 @@ MUTANTS: dict[str, Mutant] = {
         (28, 30),
         {
             "memory": (
-                Edit("holdfast.stores.memory.verbs.claim", "len(taken) < limit + ahead:", "len(taken) < limit + ahead + 5:"),
+                Edit(
+                    "holdfast.stores.memory.verbs.claim",
+                    "len(taken) < limit + ahead:",
+                    "len(taken) < limit + ahead + 5:",
+                ),
                 Edit("holdfast.stores.memory.verbs.claim", "if len(taken) >= limit:", "if len(taken) >= limit + 5:"),
             ),
             "sqlite": (
