@@ -17,8 +17,9 @@ _EXCLUSIVE = """
 
 
 def migrate_beside_an_open_transaction(old: Version, new: Version) -> str:
-    """Migrate while the producer of the old version runs. Returns how long the table was locked.
+    """Migrate while the producer of the old version runs. Returns how long the table was locked, as sampled.
 
+    On a busy machine the samples may miss a short lock, and the time is 0.
     The producer limits each wait for a lock and ends with an error if it waits longer, so it is the check.
     """
     with LockWatch(old.address) as watch, psycopg.connect(old.address) as application:
@@ -29,7 +30,6 @@ def migrate_beside_an_open_transaction(old: Version, new: Version) -> str:
         application.commit()
         written, _ = migration.communicate()
     assert migration.returncode == 0, written
-    assert watch.granted > 0
     return f"waited for the table {watch.waits} times, {watch.waited:.3f} s at most; locked it {watch.granted:.3f} s\n"
 
 
