@@ -18,6 +18,7 @@ import pytest
 
 from holdfast import Client, Hints, Jobs, SyncClient, Worker
 from holdfast.engine.operations import Start
+from holdfast.engine.wakeups import ANYTHING
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.wakeups.notification import channel
 from holdfast.stores.redis.wakeups.wakeups import RedisWakeups
@@ -119,7 +120,9 @@ def test_wake_ups_reconnect_and_send_the_kept_hints(
         assert here.healthy
         assert there.healthy
 
+        listener.clear()
         server.stop()
+        listener.receives(ANYTHING)
         until(lambda: not here.healthy and not there.healthy)
         assert there.problem
         here.send(Hints(due={"kept"}))

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import time
 import traceback
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -80,14 +80,16 @@ def source_files() -> set[str]:
 @contextmanager
 def restarted_after_repair() -> Generator[None]:
     """Import the application in this block: if that fails, log why, wait for a change, and restart."""
+    began = time.time_ns()
     try:
         yield
     except Mistake as mistake:
-        files = {*source_files(), *_files_of(mistake.__cause__)}
-        if not files:
+        stamps = {file: _stamp(file) for file in {*source_files(), *_files_of(mistake.__cause__)}}
+        if not stamps:
             raise
         log.error("%s; waiting for a change", mistake)
-        _wait_for_change(files)
+        if not any(_saved_since(began, stamp) for stamp in stamps.values()):
+            _wait_for_change(stamps)
         restart()
 
 
@@ -98,8 +100,12 @@ def restart() -> NoReturn:
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - our own command line
 
 
-def _wait_for_change(files: Iterable[str]) -> None:
-    stamps = {file: _stamp(file) for file in files}
+def _saved_since(began: int, stamp: Stamp) -> bool:
+    """Whether a file was saved after the import began: perhaps after it was read. Times in the future do not count."""
+    return stamp is not None and began <= stamp[0] <= time.time_ns()
+
+
+def _wait_for_change(stamps: Mapping[str, Stamp]) -> None:
     while all(_stamp(file) == stamp for file, stamp in stamps.items()):
         time.sleep(POLL)
 

@@ -66,8 +66,8 @@ class Wakeups(Protocol):
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener`, from any thread, until the returned function is called. That may be called repeatedly.
 
-        After hints may have been missed, every listener receives `ANYTHING`: at the first connection, and after each
-        reconnection.
+        Every listener receives `ANYTHING` at the first connection and after each reconnection, since hints may have been
+        missed, and when the connection is lost, since listeners must poll from then on.
         """
         ...
 

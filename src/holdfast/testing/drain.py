@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -12,6 +12,7 @@ from holdfast.client.declared_schedules import declare
 from holdfast.client.references import Names
 from holdfast.client.sync_client import SyncClient
 from holdfast.core.clock import SECOND, Clock, Micros, system_clock, to_micros
+from holdfast.core.job import Job
 from holdfast.core.record import Status
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.core.steps import NEVER
@@ -185,6 +186,23 @@ class _IdleWatch:
         stats = (await self._client.stats()).types
         return [stats[name] for name in self._types if name in stats]
 
+    async def _due_jobs_wait(self, worker: Worker) -> bool:
+        """Whether no due job can be claimed now, because of its lanes: `NextDue` leaves such a job out.
+
+        Without a change of the jobs meanwhile, no worker ran one of them between the two reads.
+        """
+        before = await self._unfinished()
+        if any(job.worker == worker.id for job in before) or await self.next_due() == 0:
+            return False
+        after = await self._unfinished()
+        return [(job.id, job.status, job.attempt) for job in after] == [
+            (job.id, job.status, job.attempt) for job in before
+        ]
+
+    async def _unfinished(self) -> Sequence[Job]:
+        status = ("pending", "running")
+        return (await self._client.list_jobs(status=status, type=self._types, limit=1000)).items
+
     async def _idle(self, worker: Worker) -> bool:
         if self._ticks and (await self._due_schedules()).schedules:
             return False
@@ -196,11 +214,7 @@ class _IdleWatch:
             # A wait that has ended meanwhile is no longer listed: its handler runs.
             return await self.next_due() != 0 and self._waits() == waits
         mine = await self._stats()
-        # A due job that waits for a lane is not claimed now: `NextDue` leaves it out. Without any change meanwhile, the
-        # job was not claimed between the two reads.
-        if any(each.due and not each.paused for each in mine) and (
-            await self.next_due() == 0 or await self._stats() != mine
-        ):
+        if any(each.due and not each.paused for each in mine) and not await self._due_jobs_wait(worker):
             return False
         running = sum(each.counts.get(Status.RUNNING, 0) for each in mine)
         if not running:

@@ -12,11 +12,14 @@ import psycopg
 import pytest
 
 from holdfast.engine.operations import ClaimJobs, GetChains, GetJobs, Renew, Settle, Start, TypeTerms
+from holdfast.engine.wakeups import ANYTHING
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
+from holdfast.testing.wakeups import RecordingListener
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.waiting import wait_until_blocked
+from tests.waiting import TIMEOUT, wait_until
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)
@@ -56,12 +59,28 @@ def test_wake_ups_work_again_after_their_session_was_terminated(
     try:
         anything.clear()
         kill_backends(connection)
-        # After a new LISTEN every subscriber gets `anything`: notifications in between are lost.
-        assert anything.wait(30)
+        # Every subscriber gets `anything` when the session is lost, and again after a new LISTEN.
+        assert anything.wait(TIMEOUT)
+        wait_until(lambda: store.wakeups.healthy)
         other.perform_sync(Start((new_job(),)))
-        assert received.wait(30)
+        assert received.wait(TIMEOUT)
     finally:
         other.close_sync()
+
+
+def test_subscribers_receive_anything_when_the_server_is_lost(own_server: Postgres) -> None:
+    store = PostgresStore(own_server.address())
+    store.migrate_sync()
+    store.open_sync()
+    wait_until(lambda: store.wakeups.healthy)
+    listener = RecordingListener(store.wakeups)
+    listener.clear()
+
+    own_server.stop()
+
+    listener.receives(ANYTHING)
+    assert not store.wakeups.healthy
+    store.close_sync()
 
 
 def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: Postgres) -> None:

@@ -30,7 +30,7 @@ class TransactionPooler:
 
     def close(self) -> None:
         self._listener.close()
-        for session in self._idle:
+        for session in list(self._idle):  # a client that is still served may change it
             session.close()
 
     def _connect(self) -> socket.socket:

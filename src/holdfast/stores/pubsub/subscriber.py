@@ -17,7 +17,10 @@ RECONNECT_DELAYS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 class Subscriber(threading.Thread):
-    """Calls `emit` with the hints of other processes, and with `ANYTHING` after each subscription."""
+    """Calls `emit` with the hints of other processes, and with `ANYTHING` after each subscription and each loss.
+
+    After a loss, listeners that sleep for a long time begin to poll.
+    """
 
     def __init__(self, channel: Channel, emit: Callable[[Hints], None]) -> None:
         super().__init__(name=f"holdfast-{channel.kind}-wakeups", daemon=True)
@@ -56,11 +59,13 @@ class Subscriber(threading.Thread):
                     )
                 self._channel.forget()
             finally:
-                self.receives = False
+                received, self.receives = self.receives, False
                 self.known.set()  # after the log record, so that a test that waits for `known` finds it
                 if self._subscription is not None:
                     self._subscription.close()
                     self._subscription = None
+                if received and not self._stopping.is_set():
+                    self._emit(ANYTHING)
             self._stopping.wait(RECONNECT_DELAYS[min(failures, len(RECONNECT_DELAYS) - 1)])
             failures += 1
 

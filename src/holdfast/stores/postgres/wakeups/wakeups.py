@@ -137,10 +137,11 @@ class PostgresWakeups:
                     log.warning("wake-ups of %s are down, polling meanwhile: %s", self.name, error)
             if self._receiving:
                 pause = SHORTEST_RECONNECT
-            self._receiving = False
             if not self._stopping:
+                self._stop_receiving()
                 self._sleep(random.uniform(0.5, 1) * pause)
                 pause = min(LONGEST_RECONNECT, pause * 2)
+        self._receiving = False
 
     def _serve(self, connection: psycopg.Connection) -> None:
         """Listen and send until the connection breaks or the store closes."""
@@ -197,10 +198,16 @@ class PostgresWakeups:
         self._checked.set()
 
     def _failed(self) -> None:
-        self._receiving = False
         self._problem = LISTEN_IGNORED
         log.warning("wake-ups of %s: %s; polling instead", self.name, LISTEN_IGNORED)
+        self._stop_receiving()
         self._checked.set()
+
+    def _stop_receiving(self) -> None:
+        received, self._receiving = self._receiving, False
+        if received:
+            # Listeners that sleep for a long time begin to poll.
+            self._local.send(ANYTHING)
 
     def _notify(self, connection: psycopg.Connection | None, texts: Iterable[str], *, direct: bool) -> None:
         """Send notifications. Without a connection, a new one is opened."""
