@@ -66,8 +66,8 @@ class Wakeups(Protocol):
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener`, from any thread, until the returned function is called. That may be called repeatedly.
 
-        Every listener receives `ANYTHING` at the first connection and after each reconnection, since hints may have been
-        missed, and when the connection is lost, since listeners must poll from then on.
+        Every listener receives `ANYTHING` at the first connection and after each reconnection: hints may have been
+        missed. It also receives `ANYTHING` when the connection is lost: from then on it must poll.
         """
         ...
 
