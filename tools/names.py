@@ -47,7 +47,7 @@ def page() -> str:
     errors = [name for name in holdfast.__all__ if name not in names and _is_error(name)]
     if left := set(holdfast.__all__) - names - set(errors):
         raise ValueError(f"add these names to GROUPS in tools/names.py: {', '.join(sorted(left))}")
-    groups = {**GROUPS, "Errors": ("`holdfast.errors` shows their tree", " ".join(errors))}
+    groups = {**GROUPS, "Errors": ("`holdfast.errors`, which shows their tree", " ".join(errors))}
     return HEAD + "".join(_group(title, *group) for title, group in groups.items())
 
 
