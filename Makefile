@@ -6,7 +6,7 @@ NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: plain-server help demo quick test check matrix others django interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types layers clean
+.PHONY: plain-server help demo quick test check matrix others django interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types mypy pyright layers clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -23,7 +23,9 @@ quick: lint  ## under a minute: lint, unit tests, memory and SQLite conformance,
 test: .venv/dev  ## the whole suite, on real servers
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
-check: lint types layers test  ## lint, types, layers and the whole suite
+check: .venv/dev  ## lint, types, layers and the whole suite
+	$(MAKE) --jobs 2 --output-sync lint mypy pyright layers
+	$(MAKE) test
 
 matrix: .venv/dev  ## the whole suite on every installed interpreter
 	$(BIN)/python -m tools.matrix
@@ -107,8 +109,12 @@ lint: .venv/dev  ## format and lint checks
 	$(BIN)/ruff check
 	$(BIN)/python -m tools.language
 
-types: .venv/dev  ## mypy and pyright
+types: mypy pyright  ## mypy and pyright
+
+mypy: .venv/dev
 	$(BIN)/mypy --strict src tests torture benchmarks ha tools
+
+pyright: .venv/dev
 	$(BIN)/pyright
 
 layers: .venv/dev  ## which package may import which
