@@ -136,7 +136,8 @@ class Runner:
             run.outcome = RELEASED_LATER if held_claim.signal.aborted else Raised(error)
         except ClaimLost as error:
             held_claim.signal.fire(cast("LostReason", error.reason))
-            run.outcome = None
+            # A call that an abort interrupted raises it too. After a shutdown or a timeout the claim is still valid.
+            run.outcome = None if error.reason in get_args(LostReason) else RELEASED_LATER
         except InputMismatch as mismatch:
             run.outcome = Mismatched(mismatch.refusal)
         except BaseException as error:

@@ -7,7 +7,7 @@ example because of a row lock, continues separately.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from holdfast.core.record import Claim
@@ -55,7 +55,9 @@ class Batches(Generic[Item, Answer]):
         try:
             return await answer
         except asyncio.CancelledError:
-            if signal.aborted and answer.cancelled():
+            task = asyncio.current_task()
+            if signal.aborted and answer.cancelled() and not (task is not None and task.cancelling()):
+                # This task continues: it calls for a handler in a thread.
                 raise ClaimLost(claim.job_id, signal.reason or "shutdown") from None
             raise
 
@@ -66,10 +68,14 @@ class Batches(Generic[Item, Answer]):
                 task.cancel()
 
     async def _run(self) -> None:
+        batch: list[Waiting[Item, Answer]] = []
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
                 await self._perform(batch, BATCH_TIMEOUT)
+        except asyncio.CancelledError:
+            _cancel((*batch, *self._waiting))
+            raise
         finally:
             self._task = None
 
@@ -85,8 +91,12 @@ class Batches(Generic[Item, Answer]):
     async def _perform_in_place(
         self, places: asyncio.Semaphore, batch: list[Waiting[Item, Answer]], within: float | None
     ) -> None:
-        async with places:
-            await self._perform(batch, within)
+        try:
+            async with places:
+                await self._perform(batch, within)
+        except asyncio.CancelledError:
+            _cancel(batch)
+            raise
 
     async def _perform(self, batch: list[Waiting[Item, Answer]], within: float | None) -> None:
         """Perform the operation for a batch. It may be sent again: the operations of steps can be repeated."""
@@ -107,10 +117,6 @@ class Batches(Generic[Item, Answer]):
                     if signal.aborted:
                         answer.cancel()
                 await asyncio.sleep(min(self._recovery.delay(failures), 5.0))
-            except asyncio.CancelledError:
-                for _, answer, _ in batch:
-                    answer.cancel()
-                raise
             except Exception as error:
                 if len(batch) == 1:
                     _fail(batch, error)
@@ -150,6 +156,12 @@ class StepStore:
     def message(self, chain_id: str, name: str, claim: Claim, signal: Signal) -> Awaitable[bytes | None]:
         """The value of a message; None if it was not sent."""
         return self._messages.perform((chain_id, name), claim, signal)
+
+
+def _cancel(batch: Iterable[tuple[Any, asyncio.Future[Any], Signal]]) -> None:
+    """The worker ends. A handler in a thread must not wait for these answers."""
+    for _, answer, _ in batch:
+        answer.cancel()
 
 
 def _fail(batch: list[tuple[Any, asyncio.Future[Any], Signal]], error: Exception) -> None:
