@@ -76,6 +76,8 @@ class Watch:
                     with self._met.open("a") as file:
                         file.write(f"{aim}\n")
                 return action
+            if self._random.random() < points.often.get(aim, 0.0):
+                return action
         if verb not in CRASH_VERBS or not (points.kill or points.stop):
             return None
         drawn = self._random.random()

@@ -169,7 +169,7 @@ class Fleet:
             settings,
             name=name,
             seed=seed,
-            failpoints=Failpoints() if self._calm else Failpoints(points.kill, points.stop, seed, aims),
+            failpoints=Failpoints() if self._calm else Failpoints(points.kill, points.stop, seed, aims, points.often),
             # One worker has a wrong clock, fast or slow; one loses wake-ups.
             skew=settings.skew * self._random.choice((1, -1)) if slot == 0 else 0.0,
             drop=max(settings.drop, 0.6 if slot == 1 else 0.0),

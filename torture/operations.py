@@ -293,8 +293,8 @@ OPERATIONS: dict[Operation, int] = {
 }
 
 
-def favouring(names: tuple[str, ...]) -> dict[Operation, int]:
-    """The mix with higher weights for these operations. Slow ones get less, so that other jobs find free slots."""
+def favouring(names: tuple[str, ...], *, alone: bool = False) -> dict[Operation, int]:
+    """The mix with higher weights for these operations, or these alone. Slow ones get less: other jobs find slots."""
     named = {operation.__name__: operation for operation in OPERATIONS}
     often = {named[name]: 120 if name == "start_slow" else 500 for name in names}
-    return OPERATIONS | often
+    return often if alone else OPERATIONS | often

@@ -31,7 +31,7 @@ class Producer:
         from torture.jobs import jobs
         from torture.lossy_wakeups import LossyWakeups
         from torture.mutant_loader import MUTANTS, changed_store
-        from torture.operations import favouring
+        from torture.operations import OPERATIONS, favouring
         from torture.sampling import sampling
         from torture.watched_store import WatchedStore, opened
 
@@ -46,8 +46,8 @@ class Producer:
         actor = Actor(Client(store, jobs), self.history, self.random, settings)
         # A client on the same connections without wake-ups: its waits rely on polling.
         actor.polling_client = Client(WatchedStore(inner, watch, silent), jobs)
-        favoured = MUTANTS[settings.mutant].favour if settings.mutant is not None else ()
-        weights = favouring(favoured)
+        mutant = MUTANTS[settings.mutant] if settings.mutant is not None else None
+        weights = favouring(mutant.favour, alone=mutant.rate is not None) if mutant is not None else OPERATIONS
         loop = asyncio.get_running_loop()
         until = loop.time() + settings.seconds
         async with sampling(self.history, watch, lossy, silent):

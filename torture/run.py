@@ -95,8 +95,9 @@ def _run(
     settings = Settings(
         name="", folder=str(folder), url=harness.url + (mutant.address if mutant else ""), seed=facts.seed,
         mutant=facts.mutant, transactional=harness.transactional, skew=WORST_CLOCK if harness.own_clock else 0.0,
-        failpoints=Failpoints(profile.kill, profile.stop), sweep=profile.sweep and mutant is None, lease=profile.lease,
-        reap=profile.reap, poll=profile.poll, concurrency=profile.concurrency, rate=profile.rate,
+        failpoints=Failpoints(profile.kill, profile.stop, often=mutant.often if mutant else {}),
+        sweep=profile.sweep and mutant is None, lease=profile.lease, reap=profile.reap, poll=profile.poll,
+        concurrency=profile.concurrency, rate=(mutant and mutant.rate) or profile.rate,
         drop=float(mutant is not None and mutant.without_wakeups), seconds=profile.seconds, largest=profile.largest,
         widest=profile.widest, supervised=profile.supervised,
     )  # fmt: skip

@@ -19,6 +19,8 @@ class Failpoints(msgspec.Struct, frozen=True):
     seed: int = 0
     aims: tuple[str, ...] = ()
     """Points of the sweep, such as `kill before claim`: each happens once, at the first pass."""
+    often: dict[str, float] = {}
+    """Probabilities of single points, such as `stop before save_steps`, beside the random ones."""
 
 
 class Settings(msgspec.Struct, kw_only=True):

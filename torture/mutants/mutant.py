@@ -29,6 +29,11 @@ class Mutant:
     """Operations that a producer performs more often, so that the race happens soon."""
     faults: tuple[str, ...] = ()
     """Kinds of faults to choose from; by default all."""
+    often: dict[str, float] = field(default_factory=dict[str, float])
+    """Probabilities of single failpoints of the workers, such as `stop before save_steps`."""
+    rate: float | None = None
+    """Operations per second of a producer that performs the favoured ones only; by default the mix at the usual rate.
+    A job that waits behind many others does not run again while its stale attempt continues."""
     longer: float = 0.0
     """Additional seconds of load."""
     patience: float = 0.0

@@ -39,7 +39,10 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=_LATE,
         favour=("start_steps",),
         faults=("freeze",),
-        longer=14,
+        # An attempt is frozen with a result that is not stored yet, and continues while another one runs the step.
+        often={"stop before save_steps": 0.05},
+        rate=3,
+        longer=10,
     ),
     "a checkpoint after its writes": Mutant(
         "the single commit of a transactional step: the checkpoint is stored after the commit of the writes",
@@ -59,7 +62,9 @@ MUTANTS: dict[str, Mutant] = {
         ),
         favour=("start_steps",),
         faults=("freeze", "kill"),
-        longer=12,
+        often={"kill before save_steps": 0.02, "stop before save_steps": 0.02},
+        rate=3,
+        longer=6,
     ),
     "the last message wins": Mutant(
         "the check that a name has no value yet",
