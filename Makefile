@@ -6,7 +6,7 @@ NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: plain-server help demo quick test check matrix others django interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types mypy pyright layers clean
+.PHONY: plain-server help demo quick test check matrix others django cron interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types mypy pyright layers clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,10 @@ others: .venv/dev  ## a short selection on the other interpreters
 # One environment per pair of interpreter and Django under .venv-django. pip downloads Django's own tests.
 django: .venv/dev  ## the Django integration, on every pair of Python and Django, with Django's own tests of tasks
 	$(BIN)/python -m tools.django
+
+# pip downloads the source distributions of cronsim and croniter, whose tests define the expressions.
+cron: .venv/dev  ## cron expressions, compared with the tests of cronsim and croniter
+	$(BIN)/python -m tools.cron
 
 # The suite interrupts blocking calls at a sample of these points. All of them take about five minutes.
 interrupts: .venv/dev  ## interrupt blocking calls at every point where a signal handler can run

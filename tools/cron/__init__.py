@@ -1,0 +1,1 @@
+"""Compare our cron expressions with the tests of `cronsim` and `croniter`: `python -m tools.cron`."""
