@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from benchmarks.contender import Place
 from benchmarks.storage.storage import Storage
-from tests.servers.postgres import free_port
+from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer, run_redis
 
 

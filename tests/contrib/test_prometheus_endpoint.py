@@ -24,9 +24,11 @@ from holdfast.supervisor.worker_health import WorkerHealth
 from tests.contrib.exposition import samples_of, value
 from tests.edges.cli.shop import add
 from tests.edges.cli.test_worker_command import process
-from tests.edges.cli.test_worker_health import free_port
+from tests.edges.cli.test_worker_health import receive
+from tests.servers.ports import free_port
 from tests.supervisor.harness import Harness, ready
 from tests.supervisor.work import note
+from tests.waiting import TIMEOUT
 
 ATTEMPTED = 'holdfast_worker_attempts_total{outcome="completed",type="note"} 1.0'
 
@@ -51,7 +53,7 @@ async def served(jobs: Jobs) -> AsyncGenerator[tuple[Client, httpx.AsyncClient, 
         WorkerHealth(worker, client, ("127.0.0.1", 0), exporter=exported) as health,
     ):
         host, port = health.endpoint.address
-        async with httpx.AsyncClient(base_url=f"http://{host}:{port}") as http:
+        async with httpx.AsyncClient(base_url=f"http://{host}:{port}", timeout=TIMEOUT) as http:
             yield client, http, ended
 
 
@@ -129,8 +131,8 @@ async def test_the_worker_command_serves_both(tmp_path: Path, monkeypatch: pytes
     port = free_port()
     with SyncClient(address, migrate=True) as client, process("--health", f"127.0.0.1:{port}"):
         await asyncio.to_thread(client.run, add.bind(a=1), timeout=60)
-        async with httpx.AsyncClient() as http:
-            text = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT) as http:
+            text = await receive(http, "/metrics", "holdfast_completed_total{")
 
     assert value(samples_of(text), "holdfast_completed_total", type="add") == 1
     assert "# TYPE holdfast_worker_attempts_total counter" in text
@@ -140,7 +142,7 @@ async def test_a_supervisor_serves_the_store_and_its_processes(tmp_path: Path) -
     harness = Harness(tmp_path)
     async with harness.client:
         options: dict[str, Any] = {"listen": ("127.0.0.1", 0), "exporter": exporter()}
-        async with harness.supervised(**options) as (supervisor, recorder), httpx.AsyncClient() as http:
+        async with harness.supervised(**options) as (supervisor, recorder), httpx.AsyncClient(timeout=TIMEOUT) as http:
             await ready(supervisor, recorder)
             await harness.client.run(note.bind(7), timeout=60)
             assert supervisor.endpoint is not None

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import socket
 import time
 import urllib.request
 from pathlib import Path
 
 from tests.project.shell import Shell
 from tests.project.snippets import ROOT, snippets
+from tests.servers.ports import free_port
 
 PAGE = ROOT / "docs" / "tutorial.md"
 
 
 def test_the_tutorial_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     answers: dict[str, str] = {}
     for snippet in snippets(PAGE):
         if file := re.match(r"# (\S+\.(?:py|toml))\n", snippet.text):
@@ -33,7 +33,7 @@ def test_the_tutorial_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
 
 def _page(address: str) -> str:
     """The page, once the server has started."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while True:
         try:
             with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - our own address
@@ -42,9 +42,3 @@ def _page(address: str) -> str:
             if time.monotonic() > until:
                 raise
             time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

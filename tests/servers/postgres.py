@@ -14,7 +14,6 @@ import pwd
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,8 +28,9 @@ from uuid import uuid4
 import psycopg
 
 from holdfast.stores.postgres import PostgresStore
+from tests.servers.ports import free_port
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 SETTINGS = {
     # The data is deleted afterwards, so commits need not wait for the disk.
     "fsync": "off",
@@ -303,10 +303,3 @@ def _owner() -> pwd.struct_passwd | None:
             continue
     subprocess.run(["useradd", "--system", "--no-create-home", "pgserver"], check=True)
     return pwd.getpwnam("pgserver")
-
-
-def free_port() -> int:
-    """A free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

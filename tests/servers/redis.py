@@ -13,7 +13,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,9 @@ from uuid import uuid4
 
 import redis
 
-START_SECONDS = 30.0
+from tests.servers.ports import free_port
+
+START_SECONDS = 60.0
 
 Product = Literal["redis", "valkey"]
 PRODUCTS: tuple[Product, ...] = ("redis", "valkey")
@@ -64,7 +65,7 @@ class RedisServer:
 
     def connect(self) -> Any:
         """A redis-py client. Any, because the type hints of redis-py are incomplete."""
-        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=10)
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=START_SECONDS)
 
     def start(self) -> None:
         settings = {"port": str(self.port), "unixsocket": str(self.socket), "dir": str(self.home), **self.settings}
@@ -145,11 +146,13 @@ def run_redis(
 @contextmanager
 def run_cluster(*, replicas: int = 0, product: Product = "redis") -> Generator[RedisCluster]:
     """A cluster of three primaries until the end of the block, with this number of replicas of each."""
-    settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000", "cluster_config_file": "nodes.conf"}
+    # A short timeout only for failovers: on a busy machine, nodes that answer late would be taken for dead.
+    settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000" if replicas else "15000"}
+    settings |= {"cluster_config_file": "nodes.conf"}
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
     with ExitStack() as stack:
         nodes = [
-            stack.enter_context(run_redis(port=_cluster_port(), where=None, product=product, **settings))
+            stack.enter_context(run_redis(port=free_port(), where=None, product=product, **settings))
             for _ in range(3 * (1 + replicas))
         ]
         primaries, others = nodes[:3], nodes[3:]
@@ -250,30 +253,10 @@ def is_synchronised(client: Any) -> bool:
     return bool(client.info("replication").get("master_link_status") == "up")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def until(ready: Callable[[], bool]) -> None:
-    """Wait until `ready` returns true. Fails after half a minute."""
+    """Wait until `ready` returns true. Fails after a minute."""
     deadline = time.monotonic() + START_SECONDS
     while not ready():
         if time.monotonic() > deadline:
             raise RuntimeError(f"not true within {START_SECONDS} seconds")
         time.sleep(0.02)
-
-
-def _cluster_port() -> int:
-    """A free port whose number plus 10000 is free too: the cluster bus uses that one."""
-    while True:
-        with socket.socket() as probe, socket.socket() as bus:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-            if 10000 < port < 55000:
-                try:
-                    bus.bind(("127.0.0.1", port + 10000))
-                except OSError:
-                    continue
-                return int(port)

@@ -13,11 +13,11 @@ from typing import Any
 
 import redis
 
+from tests.servers.ports import free_port
 from tests.servers.redis import (
     START_SECONDS,
     Product,
     RedisServer,
-    free_port,
     is_synchronised,
     new_namespace,
     run_redis,
@@ -33,7 +33,7 @@ class RedisSentinel:
     """A sentinel process that monitors one service."""
 
     def __init__(
-        self, home: Path, *, port: int, product: Product, monitored: int, settings: Sequence[str] = ()
+        self, home: Path, *, port: int, product: Product, monitored: int, down_after: int, settings: Sequence[str] = ()
     ) -> None:
         self.home = home
         self.port = port
@@ -44,7 +44,7 @@ class RedisSentinel:
             "bind 127.0.0.1",
             f"dir {home}",
             f"sentinel monitor {SERVICE} 127.0.0.1 {monitored} 2",
-            f"sentinel down-after-milliseconds {SERVICE} 500",
+            f"sentinel down-after-milliseconds {SERVICE} {down_after}",
             f"sentinel failover-timeout {SERVICE} 2000",
             *settings,
         ]
@@ -52,7 +52,7 @@ class RedisSentinel:
         (home / "sentinel.conf").write_text("\n".join(lines) + "\n")
 
     def connect(self) -> Any:
-        return redis.Redis(port=self.port, socket_timeout=10)
+        return redis.Redis(port=self.port, socket_timeout=START_SECONDS)
 
     def start(self) -> None:
         self._process = spawn(self.product, [str(self.home / "sentinel.conf"), "--sentinel"], self.home, {})
@@ -87,9 +87,12 @@ class RedisService:
 
 @contextmanager
 def run_service(
-    *, product: Product = "redis", sentinel_settings: Sequence[str] = (), **settings: str
+    *, product: Product = "redis", down_after: int = 15_000, sentinel_settings: Sequence[str] = (), **settings: str
 ) -> Generator[RedisService]:
-    """A master, a replica and three sentinels until the end of the block."""
+    """A master, a replica and three sentinels until the end of the block.
+
+    After `down_after` milliseconds without an answer, a master is replaced. On a busy machine one may answer late.
+    """
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
     with ExitStack() as stack:
         master = stack.enter_context(run_redis(port=free_port(), where=None, product=product, **settings))
@@ -102,7 +105,12 @@ def run_service(
         for _ in range(3):
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-sentinel-"))
             sentinel = RedisSentinel(
-                Path(home), port=free_port(), product=product, monitored=master.port, settings=sentinel_settings
+                Path(home),
+                port=free_port(),
+                product=product,
+                monitored=master.port,
+                down_after=down_after,
+                settings=sentinel_settings,
             )
             stack.callback(sentinel.stop)
             sentinel.start()

@@ -23,7 +23,8 @@ from holdfast.stores.nats.login import connect_command
 from holdfast.stores.nats.wakeups import NatsWakeups
 from holdfast.testing.wakeups import RecordingListener
 from tests.servers.nats import run_nats, shared_nats
-from tests.servers.redis import free_port, run_redis
+from tests.servers.ports import free_port
+from tests.servers.redis import run_redis
 from tests.stores.redis.tls import AUTHORITY, LOCALHOST
 from tests.waiting import wait_until
 

@@ -27,7 +27,8 @@ from holdfast.stores.wakeup_address import wakeups_at
 from holdfast.testing.builders import new_job
 from holdfast.testing.wakeups import RecordingListener
 from tests.servers.nats import NatsServer, run_nats, shared_nats
-from tests.servers.postgres import free_port, fresh_address, shared_postgres
+from tests.servers.ports import free_port
+from tests.servers.postgres import fresh_address, shared_postgres
 from tests.servers.redis import RedisServer, run_redis, shared_redis, until
 
 TIMEOUT = 60.0
@@ -78,7 +79,7 @@ def broken(request: pytest.FixtureRequest) -> Iterator[str]:
         yield f"{scheme}://:hunter2@127.0.0.1:{free_port()}"
     else:
         with silent_server() as port:
-            yield f"{scheme}://:hunter2@127.0.0.1:{port}?timeout=30"
+            yield f"{scheme}://:hunter2@127.0.0.1:{port}?timeout=300"
 
 
 async def test_commits_do_not_wait_for_the_bus_and_workers_poll(
@@ -99,8 +100,8 @@ async def test_commits_do_not_wait_for_the_bus_and_workers_poll(
             late = await client.start(hello.bind())
             assert await client.wait(late, timeout=TIMEOUT) == "hello"
 
-    # A send that waited for a response would take 30 seconds.
-    assert took < 10
+    # A send that waited for a response would take 300 seconds.
+    assert took < 300
     if "timeout" not in broken:
         assert "are down, polling meanwhile" in caplog.text
     assert "hunter2" not in caplog.text
@@ -189,7 +190,8 @@ def test_a_store_sends_its_last_hints_and_ends_its_threads_when_it_is_closed(bus
 
     listener.receives(Hints(due={"last"}))
     there.close()
-    assert {thread for thread in threading.enumerate() if thread.name.startswith("holdfast")} <= before
+    # A busy machine ends the threads a moment after the close, which waits for them for a limited time.
+    until(lambda: {each for each in threading.enumerate() if each.name.startswith("holdfast")} <= before)
 
 
 def test_postgres_does_not_listen_or_notify_if_a_bus_delivers_wake_ups(wakeups: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from holdfast.stores.redis.connection.connection_pool import MAX_CONNECTIONS, MAX_IDLE
+from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
@@ -182,9 +182,3 @@ def redis_harness(folder: Path, durability: str) -> Generator[Harness]:
 def append_only_files(server: RedisServer) -> list[Path]:
     """The append-only files: one file, or a folder of files since version 7."""
     return sorted(server.home.rglob("*.aof*"))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

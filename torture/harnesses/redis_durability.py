@@ -9,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from signal import SIGKILL
 
+from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer, run_redis, until
 from torture.harnesses.harness import Fault, Harness
 from torture.harnesses.power_loss import environment, lose_unflushed, shim
-from torture.harnesses.redis import NAMESPACE, RedisHarness, append_only_files, free_port
+from torture.harnesses.redis import NAMESPACE, RedisHarness, append_only_files
 from torture.proxy import Proxy
 
 LAG = 0.5

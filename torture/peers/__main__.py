@@ -97,8 +97,8 @@ def _server(stack: ExitStack, store: str) -> tuple[Any, str]:
         with server.connect() as connection:
             connection.execute(f"create table {MARKS} (number bigint)")
         return server, f"postgresql://postgres@127.0.0.1:{server.port}/postgres"
+    from tests.servers.ports import free_port
     from tests.servers.redis import run_redis
-    from torture.harnesses.redis import free_port
 
     port = free_port()
     server = stack.enter_context(run_redis(port=port, appendonly="yes", appendfsync="always"))

@@ -19,6 +19,8 @@ from holdfast.supervisor.worker_health import WorkerHealth
 from tests.edges.cli.conftest import CommandLine
 from tests.edges.cli.shop import add
 from tests.edges.cli.test_worker_command import process
+from tests.servers.ports import free_port
+from tests.waiting import TIMEOUT
 
 jobs = Jobs()
 gate = asyncio.Event()
@@ -35,7 +37,7 @@ async def hold() -> None:
 async def served(client: Client, worker: Worker) -> AsyncGenerator[httpx.AsyncClient]:
     async with WorkerHealth(worker, client, ("127.0.0.1", 0)) as health:
         host, port = health.endpoint.address
-        async with httpx.AsyncClient(base_url=f"http://{host}:{port}") as http:
+        async with httpx.AsyncClient(base_url=f"http://{host}:{port}", timeout=TIMEOUT) as http:
             yield http
 
 
@@ -108,19 +110,21 @@ async def test_it_is_not_ready_while_the_store_does_not_answer(client: Client, m
     assert (response.status_code, response.json()["known"]) == (503, False)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
 async def test_the_command_serves_it(client_of_file: SyncClient) -> None:
     port = free_port()
     with process("--health", f"127.0.0.1:{port}"):
         await asyncio.to_thread(client_of_file.run, add.bind(a=1), timeout=60)
-        async with httpx.AsyncClient() as http:
-            assert (await http.get(f"http://127.0.0.1:{port}/readyz")).text == "ready\n"
-            assert "holdfast_up 1" in (await http.get(f"http://127.0.0.1:{port}/metrics")).text
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT) as http:
+            await receive(http, "/readyz", "ready\n")
+            await receive(http, "/metrics", "holdfast_up 1")
+
+
+async def receive(http: httpx.AsyncClient, path: str, text: str) -> str:
+    """The answer, as soon as it contains the text. A worker on a busy machine may not read its store in time."""
+    async with asyncio.timeout(TIMEOUT):
+        while text not in (answer := (await http.get(path)).text):
+            pass
+    return answer
 
 
 @pytest.fixture

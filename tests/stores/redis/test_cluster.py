@@ -75,7 +75,7 @@ async def test_wake_ups_arrive_on_a_cluster(cluster: RedisCluster) -> None:
 
     await here.perform(Start((new_job(),)))
 
-    assert await wake_flag.wait(10)
+    assert await wake_flag.wait(60)
     await here.close()
     await there.close()
 
@@ -183,7 +183,7 @@ async def test_wake_ups_follow_their_slot_to_another_node(cluster: RedisCluster)
     await asyncio.to_thread(until, lambda: len(begun) == 1 + sharded)
     await here.perform(Start((new_job(),)))
 
-    assert await wake_flag.wait(10)
+    assert await wake_flag.wait(60)
     await here.close()
     await there.close()
 

@@ -16,7 +16,8 @@ from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.server_checks import WAITAOF_SINCE
 from holdfast.stores.redis.verbs.script_call import ScriptCall
 from holdfast.testing.builders import completed, new_job
-from tests.servers.redis import Product, RedisServer, free_port, run_redis, until
+from tests.servers.ports import free_port
+from tests.servers.redis import Product, RedisServer, run_redis, until
 from tests.stores.redis.every_verb import TERMS
 from tests.stores.redis.proxy import proxy_to
 
