@@ -64,9 +64,11 @@ class WorkerProcess:
         self.process.send_signal(signal.SIGCONT)
 
     def terminate(self) -> int:
-        """Send SIGTERM and return the exit code."""
+        """Send SIGTERM and return the exit code. All events have been read then."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(TIMEOUT)
+        code = self.process.wait(TIMEOUT)
+        self._reader.join(TIMEOUT)
+        return code
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -93,8 +95,8 @@ class Fleet:
         self._workers: list[WorkerProcess] = []
 
     def start(self, **options: Any) -> WorkerProcess:
-        """Start a worker and wait until it runs."""
-        worker = WorkerProcess(self.url, **{"lease": 1.0, "poll_interval": 0.5, "concurrency": 4} | options)
+        """Start a worker and wait until it runs. Its lease is long: a busy machine may renew a short one too late."""
+        worker = WorkerProcess(self.url, **{"lease": 60, "poll_interval": 0.5, "concurrency": 4} | options)
         self._workers.append(worker)
         worker.wait_for("worker_started")
         return worker

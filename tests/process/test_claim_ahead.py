@@ -6,6 +6,7 @@ from pathlib import Path
 
 from holdfast import Chain, Status
 from tests.freezing import freeze
+from tests.leases import expire_leases
 from tests.process.fleet import TIMEOUT, Fleet, WorkerProcess
 from tests.process.handlers import hold
 from tests.process.harness import Harness
@@ -21,6 +22,7 @@ def test_a_killed_worker_s_jobs_that_had_not_begun_run_once(
     victim, chains = _with_jobs_ahead(harness, fleet, latch, tmp_path)
 
     victim.kill()
+    expire_leases(harness.client.store)
     rescuer = fleet.start()
 
     tokens = [harness.client.wait(chain, timeout=TIMEOUT) for chain in chains]
@@ -32,7 +34,7 @@ def test_a_killed_worker_s_jobs_that_had_not_begun_run_once(
 def test_a_suspended_worker_does_not_begin_jobs_that_it_had_claimed_ahead(
     harness: Harness, fleet: Fleet, latch: Latch, tmp_path: Path
 ) -> None:
-    zombie, chains = _with_jobs_ahead(harness, fleet, latch, tmp_path)
+    zombie, chains = _with_jobs_ahead(harness, fleet, latch, tmp_path, lease=3.0)
     freeze(zombie.process, harness.is_locked)
 
     fleet.start()
@@ -66,13 +68,13 @@ def test_sigterm_releases_jobs_that_were_claimed_ahead_without_an_attempt(
 
 
 def _with_jobs_ahead(
-    harness: Harness, fleet: Fleet, latch: Latch, folder: Path
+    harness: Harness, fleet: Fleet, latch: Latch, folder: Path, *, lease: float = 60
 ) -> tuple[WorkerProcess, list[Chain[str]]]:
     """A worker whose slots are occupied, and that has claimed more jobs."""
     (folder / "open").mkdir()
     other = Latch(folder / "open")
     other.open()
-    worker = fleet.start(concurrency=SLOTS, always_ahead=True)
+    worker = fleet.start(concurrency=SLOTS, always_ahead=True, lease=lease)
     harness.client.wait(harness.client.start(hold.bind(0, other.path)), timeout=TIMEOUT)
     other.close()
     chains = harness.client.start_many([hold.bind(number, latch.path) for number in range(1, JOBS + 1)])

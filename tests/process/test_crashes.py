@@ -6,6 +6,7 @@ import pytest
 
 from holdfast import ChainFailed, Status
 from tests.freezing import freeze
+from tests.leases import expire_leases
 from tests.process.fleet import TIMEOUT, Fleet
 from tests.process.handlers import hold, note, poison
 from tests.process.harness import Harness
@@ -19,9 +20,10 @@ def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness,
         victim.wait_for("started")
 
     victim.kill()
+    expire_leases(harness.client.store)
     rescuer = fleet.start()
 
-    tokens = [harness.client.wait(chain, timeout=30) for chain in chains]
+    tokens = [harness.client.wait(chain, timeout=TIMEOUT) for chain in chains]
     for _ in chains:
         rescuer.wait_for("completed")
     assert harness.ledger() == [(number, token) for number, token in enumerate(tokens)]
@@ -32,13 +34,13 @@ def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness,
 
 
 def test_a_suspended_worker_can_write_nothing_after_it_resumes(harness: Harness, fleet: Fleet, latch: Latch) -> None:
-    zombie = fleet.start()
+    zombie = fleet.start(lease=3.0)
     chain = harness.client.start(hold.bind(1, latch.path))
     zombie.wait_for("started")
     freeze(zombie.process, harness.is_locked)
 
     rescuer = fleet.start()
-    token = harness.client.wait(chain, timeout=30)
+    token = harness.client.wait(chain, timeout=TIMEOUT)
     latch.open()
     zombie.resume()
 
@@ -88,29 +90,34 @@ def test_a_poison_job_fails_after_its_attempts_while_others_complete(harness: Ha
     chain = harness.client.start(poison.bind())
     for _ in range(3):
         worker = fleet.start(types=["poison"])
-        worker.process.wait(30)
-        assert worker.process.returncode == 139
+        assert worker.process.wait(TIMEOUT) == 139
+        expire_leases(harness.client.store)
 
     fleet.start()
     healthy = harness.client.start(note.bind(1))
 
-    harness.client.wait(healthy, timeout=30)
+    harness.client.wait(healthy, timeout=TIMEOUT)
     with pytest.raises(ChainFailed, match="lease lost"):
-        harness.client.wait(chain, timeout=30)
+        harness.client.wait(chain, timeout=TIMEOUT)
     report = harness.client.report(chain.id)
     assert report is not None
     assert [(attempt.number, attempt.outcome) for attempt in report.attempts] == [(1, "lost"), (2, "lost"), (3, "lost")]
     assert report.job.status is Status.FAILED
 
 
-def test_two_workers_share_the_jobs_and_run_each_job_once(harness: Harness, fleet: Fleet) -> None:
-    workers = [fleet.start(lease=30), fleet.start(lease=30)]
-    chains = harness.client.start_many([note.bind(number) for number in range(300)])
+def test_two_workers_share_the_jobs_and_run_each_job_once(harness: Harness, fleet: Fleet, latch: Latch) -> None:
+    workers = [fleet.start(), fleet.start()]
+    chains = harness.client.start_many([hold.bind(number, latch.path) for number in range(8)])
+    for worker in workers:  # the jobs occupy all slots of both
+        for _ in range(4):
+            worker.wait_for("started")
+    chains += harness.client.start_many([note.bind(number) for number in range(8, 300)])
+    latch.open()
 
-    tokens = [harness.client.wait(chain, timeout=60) for chain in chains]
+    tokens = [harness.client.wait(chain, timeout=TIMEOUT) for chain in chains]
 
     assert harness.ledger() == [(number, token) for number, token in enumerate(tokens)]
     assert all(worker.terminate() == 0 for worker in workers)
     completed = [[event for event in worker.events if event["kind"] == "completed"] for worker in workers]
     assert sum(map(len, completed)) == 300
-    assert all(completed), "one worker did everything: the two never raced"
+    assert all(completed)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.fleet import TIMEOUT, Fleet, WorkerProcess
 from tests.process.handlers import note
 from tests.process.harness import Harness
 
@@ -20,8 +20,8 @@ def cpu_seconds(worker: WorkerProcess) -> float:
 
 
 def test_an_idle_worker_uses_almost_no_cpu(harness: Harness, fleet: Fleet) -> None:
-    worker = fleet.start(poll_interval=60, lease=60)
-    harness.client.wait(harness.client.start(note.bind(1)), timeout=30)
+    worker = fleet.start(poll_interval=60)
+    harness.client.wait(harness.client.start(note.bind(1)), timeout=TIMEOUT)
 
     # In the first seconds the worker may still finish the job, and each maintenance task runs for the first time.
     assert any(used_in_three_seconds(worker) <= 0.06 for _ in range(5))
@@ -35,7 +35,7 @@ def used_in_three_seconds(worker: WorkerProcess) -> float:
 
 
 def test_a_job_of_another_process_begins_long_before_the_next_poll(harness: Harness, fleet: Fleet) -> None:
-    worker = fleet.start(poll_interval=60, lease=60)
+    worker = fleet.start(poll_interval=60)
     waits: list[float] = []
     for number in range(20):
         begun = time.monotonic()
@@ -43,5 +43,5 @@ def test_a_job_of_another_process_begins_long_before_the_next_poll(harness: Harn
         worker.wait_for("started", job_id=chain.id)
         waits.append(time.monotonic() - begun)
 
-    # Most of the waits may be long on a busy machine. Without wake-ups every one is at least a poll interval.
-    assert sorted(waits)[2] < 0.25, "wake-ups do not arrive: the poll interval is 60 s"
+    # Most of the waits may be long on a busy machine. Without wake-ups every one is at least a second.
+    assert min(waits) < 0.75, "wake-ups do not arrive: the poll interval is 60 s"

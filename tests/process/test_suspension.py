@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-import pytest
-
+from holdfast import Chain
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
-from holdfast.registry.jobs import AnyJobType
 from tests.freezing import freeze
 from tests.process.fleet import TIMEOUT, Fleet
 from tests.process.handlers import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
@@ -18,41 +17,49 @@ from tests.process.harness import Harness
 from tests.waiting import wait_until
 
 HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
+REASONS = ["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
 
 
-@pytest.mark.parametrize("job_type", HANDLERS, ids=lambda job_type: job_type.name)
-@pytest.mark.parametrize("reason", ["already_completed", "taken_by_another_worker", "cancelled", "not_found"])
 def test_a_resumed_worker_aborts_its_attempts_with_the_reason_from_the_store(
-    harness: Harness, fleet: Fleet, tmp_path: Path, job_type: AnyJobType, reason: str
+    harness: Harness, fleet: Fleet, tmp_path: Path
 ) -> None:
-    reasons = tmp_path / "reasons"
-    frozen = fleet.start(lease=2.0)
-    chain = harness.client.start(job_type.bind(str(reasons)))
-    frozen.wait_for("started", attempt=1)
-    wait_until(Path(f"{reasons}.begun").exists)
+    """An attempt of each kind of handler for each reason, in one worker."""
+    frozen = fleet.start(lease=5.0, concurrency=len(HANDLERS) * len(REASONS), patient=True)
+    chains = {
+        (job_type.name, reason): harness.client.start(job_type.bind(str(tmp_path / f"{job_type.name} {reason}")))
+        for reason in REASONS
+        for job_type in HANDLERS
+    }
+    for name, reason in chains:
+        wait_until((tmp_path / f"{name} {reason}.begun").exists)
     freeze(frozen.process, harness.is_locked)
-    wait_until(lambda: is_expired(harness, chain.id))
+    wait_until(lambda: all(is_expired(harness, chain.id) for chain in chains.values()))
 
-    match reason:
-        case "already_completed":
-            rescuer = fleet.start(lease=2.0)
-            assert harness.client.wait(chain, timeout=TIMEOUT) == "done"
-            rescuer.wait_for("completed", attempt=2)
-        case "taken_by_another_worker":
-            store = harness.client.store
-            wait_until(lambda: bool(store.perform_sync(Reap((job_type.name,), (), 1))))
-            terms = TypeTerms(job_type.name, duration(60), 5)
-            assert store.perform_sync(ClaimJobs((terms,), 1, "another worker", new_token()))
-        case _:
-            harness.client.cancel(chain.id)
-            if reason == "not_found":
-                assert harness.client.delete([chain.id]) == [chain.id]
+    for job_type in HANDLERS:
+        for reason in ("cancelled", "not_found"):
+            harness.client.cancel(chains[job_type.name, reason])
+        assert harness.client.delete([chains[job_type.name, "not_found"]])
+        take_over(harness, job_type.name, chains[job_type.name, "taken_by_another_worker"])
+    fleet.start()
+    for job_type in HANDLERS:
+        assert harness.client.wait(chains[job_type.name, "already_completed"], timeout=TIMEOUT) == "done"
     frozen.resume()
 
-    wait_until(reasons.exists)
-    assert reasons.read_text() == reason
-    assert frozen.wait_for("lost", attempt=1)["detail"] == reason
+    for name, reason in chains:
+        wait_until((tmp_path / f"{name} {reason}").exists)
+        assert (tmp_path / f"{name} {reason}").read_text() == reason
+    frozen.wait_for_each("lost", [chain.id for chain in chains.values()])
+    lost = {event["job_id"]: event["detail"] for event in frozen.events if event["kind"] == "lost"}
+    assert lost == {chain.id: reason for (_, reason), chain in chains.items()}
     assert frozen.terminate() == 0
+
+
+def take_over(harness: Harness, type: str, chain: Chain[Any]) -> None:
+    """Reap the expired jobs of a type, and claim the first one, as another worker would."""
+    store = harness.client.store
+    wait_until(lambda: bool(store.perform_sync(Reap((type,), (), 10))))
+    (claimed,) = store.perform_sync(ClaimJobs((TypeTerms(type, duration(60), 5),), 1, "another worker", new_token()))
+    assert claimed.id == chain.id
 
 
 def is_expired(harness: Harness, job_id: str) -> bool:

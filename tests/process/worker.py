@@ -1,6 +1,7 @@
 """A worker process: ``python -m tests.process.worker URL OPTIONS``. Prints every event as a line of JSON.
 
-With the option `always_ahead`, every measured type is claimed ahead, however long its attempts take.
+With the option `always_ahead`, every measured type is claimed ahead, however long its attempts take. With `patient`,
+the store may take long to report why claims were lost, as it may on a busy machine.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from typing import Any
 
 from holdfast import Client, Event, Worker
-from holdfast.worker import ahead, ahead_size, durations, slots
+from holdfast.worker import ahead, ahead_size, durations, lease_guard, slots
 from tests.process.handlers import jobs
 
 
@@ -30,6 +31,8 @@ def claim_always_ahead() -> None:
 async def main(url: str, options: dict[str, Any]) -> None:
     if options.pop("always_ahead", False):
         claim_always_ahead()
+    if options.pop("patient", False):
+        lease_guard.answer_timeout = lambda shortest: 60.0
     async with Client(url, jobs, observers=[show]) as client:
         await Worker(client, **options).run()
 

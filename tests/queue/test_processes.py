@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from holdfast import AttemptsExhausted, SyncQueue
+from holdfast.stores.address import open_store
 from tests.freezing import freeze, is_write_locked
+from tests.leases import expire_leases
 from tests.queue.addresses import ADDRESSES
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +30,7 @@ class Consumer:
     """A consumer's process, whose events can be waited for."""
 
     def __init__(self, address: str, **options: Any) -> None:
-        given = {"visibility_timeout": 1.0, "poll_interval": 0.5, "concurrency": 4, **options}
+        given = {"visibility_timeout": 60, "poll_interval": 0.5, "concurrency": 4, **options}
         command = [sys.executable, "-m", "tests.queue.consumer", address, json.dumps(given)]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         self.received: list[list[str]] = []
@@ -50,8 +52,11 @@ class Consumer:
         self.process.wait(PATIENCE)
 
     def terminate(self) -> int:
+        """Send SIGTERM and return the exit code. All events have been read then."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -76,7 +81,8 @@ class Harness:
     def __init__(self, address: str, file: Path) -> None:
         self.address = address
         self._file = file
-        self.queue: SyncQueue[Any, Any] = SyncQueue("emails", store=address, migrate=True)
+        self.store = open_store(address)
+        self.queue: SyncQueue[Any, Any] = SyncQueue("emails", store=self.store, migrate=True)
         self.consumers: list[Consumer] = []
         self.producers: list[subprocess.Popen[bytes]] = []
 
@@ -141,6 +147,7 @@ def test_a_killed_consumers_job_is_finished_by_another(harness: Harness) -> None
     harness.queue.enqueue("a", "hang once")
     first.receive("begun", "a", "1")
     first.kill()
+    expire_leases(harness.store)
     second = harness.consumer()
 
     assert harness.queue.enqueue_and_wait("a", "x", timeout=PATIENCE) == {
@@ -148,6 +155,7 @@ def test_a_killed_consumers_job_is_finished_by_another(harness: Harness) -> None
         "attempts": 2,
         "process": second.process.pid,
     }
+    assert second.terminate() == 0
     assert ["stalled", "a"] in second.received
 
 
@@ -156,6 +164,7 @@ def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(harness: Harnes
         pending = pool.submit(harness.queue.enqueue_and_wait, "poison", "die", max_attempts=2, timeout=PATIENCE)
         for _ in range(2):
             harness.consumer().process.wait(PATIENCE)
+            expire_leases(harness.store)
         harness.consumer()
 
         with pytest.raises(AttemptsExhausted, match="lease lost"):
@@ -167,7 +176,7 @@ def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(harness: Harnes
 
 
 def test_a_frozen_consumer_that_wakes_up_can_write_nothing(harness: Harness) -> None:
-    frozen = harness.consumer()
+    frozen = harness.consumer(visibility_timeout=3.0)
     harness.queue.enqueue("a", "hang once")
     frozen.receive("begun", "a", "1")
     freeze(frozen.process, harness.is_locked)
@@ -203,5 +212,6 @@ def test_of_many_processes_that_enqueue_one_id_one_makes_a_job(harness: Harness)
 
     results = harness.results()
 
+    assert consumer.terminate() == 0
     assert results == [results[0]] * 4
     assert len([event for event in consumer.received if event[:2] == ["begun", "a"]]) == 1

@@ -13,7 +13,11 @@ from holdfast.engine.store import Store
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 
 ANSWER_TIMEOUT = 1.0
-"""Seconds that the store has to report why a claim was lost; at most half of the shortest lease."""
+
+
+def answer_timeout(shortest: float) -> float:
+    """Seconds that the store has to report why a claim was lost: at most half of the shortest lease."""
+    return min(ANSWER_TIMEOUT, shortest / 2)
 
 
 class LeaseGuard:
@@ -63,7 +67,7 @@ class LeaseGuard:
             threading.Thread(target=ask, name="holdfast-lease_guard", daemon=True).start()
         except RuntimeError:  # the system has no thread left
             return {}
-        return reasons if answered.wait(min(ANSWER_TIMEOUT, self._shortest / 2)) else {}
+        return reasons if answered.wait(answer_timeout(self._shortest)) else {}
 
     def _pause(self) -> float:
         """Seconds until an attempt may have to be aborted. At most half a lease: new claims may arrive meanwhile."""
