@@ -131,7 +131,7 @@ def test_a_transaction_that_locks_a_job_while_code_runs_can_lock_its_dependents(
         wait_until_blocked(connection, operation.done)
         tx.perform(ending)
         tx.commit()
-        operation.result(30)
+        operation.result(60)
 
     (job,) = store.perform_sync(GetJobs((graph.running.id,)))
     assert job is None or job.status is Status.COMPLETED
@@ -159,11 +159,11 @@ def test_an_operation_in_the_applications_transaction_waits_without_locks_too(
         tx.commit()
 
         if isolation == "read committed":
-            operation.result(30)
+            operation.result(60)
         else:
             # The snapshot is outdated; the application repeats the transaction.
             with pytest.raises(psycopg.errors.SerializationFailure):
-                operation.result(30)
+                operation.result(60)
         application.execute("rollback")
 
     (child,) = store.perform_sync(GetJobs((graph.child.id,)))
@@ -197,7 +197,7 @@ def test_an_operation_that_waits_for_a_job_holds_no_key(
         wait_until_blocked(connection, operation.done)
         tx.perform(Start((new_job("child", key="free"), new_job("child", key="child"))))
         tx.rollback()
-        operation.result(30)
+        operation.result(60)
 
     assert deadlocks == []
 
@@ -215,7 +215,7 @@ def test_a_settlement_of_several_jobs_holds_none_while_it_waits_for_another(
         wait_until_blocked(connection, operation.done)
         tx.perform(Complete(graph.first.id, current.id, (Completion(continuation=follows),)))
         tx.commit()
-        settled = operation.result(30)
+        settled = operation.result(60)
 
     assert deadlocks == []
     assert [each.lost for each in settled] == [None, "already_completed"]
@@ -240,7 +240,7 @@ def test_two_attempts_that_continue_after_each_others_chain_do_not_wait_for_each
         operation = pool.submit(second.perform, Settle((continued(two, next_job(two, after=(one.id,))),)))
         wait_until_blocked(connection, operation.done)
         first.commit()
-        (refused,) = operation.result(30)
+        (refused,) = operation.result(60)
         second.rollback()
 
     assert written.written

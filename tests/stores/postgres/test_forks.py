@@ -98,5 +98,5 @@ async def test_garbage_collection_in_a_child_ends_no_session_of_its_parent(store
 
     assert in_child(opened.__del__) == 0
 
-    assert await asyncio.wait_for(opened.send(Statement("select 1")), 10) == [(1,)]
+    assert await asyncio.wait_for(opened.send(Statement("select 1")), 60) == [(1,)]
     opened.close()

@@ -116,7 +116,7 @@ def test_an_operation_that_waits_for_a_job_locks_no_other(
         assert set(everything) - set(free(connection, store)) == {one}
         other.rollback()
 
-        waiting.result(30)
+        waiting.result(60)
 
 
 def test_keys_are_locked_before_jobs(store: PostgresStore, connection: psycopg.Connection) -> None:
@@ -133,7 +133,7 @@ def test_keys_are_locked_before_jobs(store: PostgresStore, connection: psycopg.C
         tx.perform(Cancel((graph.first.id, graph.late.id)))
         tx.commit()
 
-        (settled,) = waiting.result(30)
+        (settled,) = waiting.result(60)
     assert settled.lost == "cancelled"
 
 
@@ -185,7 +185,7 @@ def test_pruning_does_not_wait_for_the_deletion_of_a_dependent(
     with ThreadPoolExecutor(1) as pool:
         pruning = pool.submit(store.perform_sync, Prune(10))
         try:
-            assert pruning.result(30) == []
+            assert pruning.result(60) == []
         finally:
             tx.commit()
 
@@ -200,7 +200,7 @@ def test_a_listener_does_not_wait_for_another_listener(store: PostgresStore, con
         other.execute(f'select from "{store.schema}".listener for update'.encode())
         listening = pool.submit(store.perform_sync, Listen("one", LEASE))
         try:
-            listening.result(30)
+            listening.result(60)
         finally:
             other.rollback()
 

@@ -54,10 +54,10 @@ def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_waiter_
                 holding = pool.submit(lock_next)
                 wait_until_waiting(connection, store, 2)
 
-            (settled,) = settling.result(20)
+            (settled,) = settling.result(60)
         finally:
             release.set()
-        holding.result(20)
+        holding.result(60)
     assert settled.written
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -30,6 +31,7 @@ from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, shared_postgres
 from tests.stores.postgres.proxy import Proxy, proxy_to
+from tests.waiting import until, wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -40,36 +42,62 @@ def proxy(server: Postgres) -> Iterator[Proxy]:
         yield proxy
 
 
+def opened(store: PostgresStore, proxy: Proxy, deadline: str) -> PostgresStore:
+    address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline=deadline, notify="off")
+    opened = PostgresStore(address)
+    opened.open_sync()
+    return opened
+
+
 @pytest.fixture
 def remote(store: PostgresStore, proxy: Proxy) -> Iterator[PostgresStore]:
-    """The same store through the proxy, with a short deadline."""
-    address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1", notify="off")
-    remote = PostgresStore(address)
-    remote.open_sync()
+    """The same store through the proxy."""
+    remote = opened(store, proxy, "60")
     yield remote
     remote.close_sync()
 
 
-def test_a_connection_without_answers_fails_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
+@pytest.fixture
+def hasty(store: PostgresStore, proxy: Proxy) -> Iterator[PostgresStore]:
+    """The same store through the proxy, with a short deadline."""
+    hasty = opened(store, proxy, "2")
+    yield hasty
+    hasty.close_sync()
+
+
+def test_a_connection_without_answers_fails_at_the_deadline(hasty: PostgresStore, proxy: Proxy) -> None:
     proxy.stop_answering()
 
-    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
-        remote.perform_sync(Start((new_job(),)))
+    with pytest.raises(StoreUnavailable, match="no answer within 2 s"):
+        hasty.perform_sync(Start((new_job(),)))
 
     proxy.answer_again()
-    remote.perform_sync(Start((new_job(),)))
+    wait_until(lambda: starts(hasty))
 
 
-async def test_an_async_connection_without_answers_fails_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
-    await remote.perform(Start((new_job(),)))
+async def test_an_async_connection_without_answers_fails_at_the_deadline(hasty: PostgresStore, proxy: Proxy) -> None:
+    await hasty.perform(Start((new_job(),)))
     proxy.stop_answering()
 
-    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
-        await asyncio.wait_for(remote.perform(Start((new_job(),))), 10)
+    with pytest.raises(StoreUnavailable, match="no answer within 2 s"):
+        await asyncio.wait_for(hasty.perform(Start((new_job(),))), 60)
 
     proxy.answer_again()
-    await remote.perform(Start((new_job(),)))
-    await remote.close()
+    await until(lambda: starts_too(hasty))
+    await hasty.close()
+
+
+def starts(store: PostgresStore) -> bool:
+    """Whether a job can be started. On a busy machine a call may exceed a short deadline."""
+    with suppress(StoreUnavailable):
+        return bool(store.perform_sync(Start((new_job(),))))
+    return False
+
+
+async def starts_too(store: PostgresStore) -> bool:
+    with suppress(StoreUnavailable):
+        return bool(await store.perform(Start((new_job(),))))
+    return False
 
 
 def test_a_start_whose_answer_is_lost_creates_one_chain(remote: PostgresStore, proxy: Proxy) -> None:
@@ -178,7 +206,7 @@ def test_run_now_succeeds_if_its_answer_is_lost_and_the_job_was_claimed_since(
 
 
 def test_a_migration_without_answers_fails_at_the_deadline(
-    remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    hasty: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrations = migration_module.migrations
 
@@ -189,10 +217,10 @@ def test_a_migration_without_answers_fails_at_the_deadline(
     monkeypatch.setattr(migration_module, "MIGRATION_SECONDS", 1.0)
     monkeypatch.setattr(migration_module, "migrations", stop_then_migrate)
     with ThreadPoolExecutor(1) as pool:
-        migration = pool.submit(remote.migrate_sync)
+        migration = pool.submit(hasty.migrate_sync)
         try:
-            with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
-                migration.result(20)
+            with pytest.raises(StoreUnavailable, match="no answer within"):
+                migration.result(60)
         finally:
             proxy.answer_again()
 
@@ -201,13 +229,13 @@ def test_a_listener_without_answers_closes_within_the_deadline(store: PostgresSt
     address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1")
     listening = PostgresStore(address)
     listening.open_sync()
-    assert listening.wakeups.healthy
+    wait_until(lambda: listening.wakeups.healthy)
     proxy.stop_answering()
     listening.send(Hints(due={"resize"}))
     with ThreadPoolExecutor(1) as pool:
         closing = pool.submit(listening.close_sync)
         try:
-            closing.result(30)  # without the deadline it would never return
+            closing.result(60)  # without the deadline it would never return
         finally:
             proxy.answer_again()
 
@@ -220,7 +248,7 @@ def test_a_listener_that_gets_no_connection_closes_within_the_deadline(store: Po
     with ThreadPoolExecutor(1) as pool:
         closing = pool.submit(wakeups.close)
         try:
-            closing.result(30)
+            closing.result(60)
         finally:
             proxy.answer_again()
 

@@ -309,7 +309,7 @@ def test_a_transaction_that_waits_for_its_commit_is_never_ended_and_doctor_names
         assert "waits for its COMMIT and is never terminated" in finding.detail
 
         other.execute("select pg_advisory_unlock(14, 3)")
-        commits.result(30)
+        commits.result(60)
     (record,) = store.perform_sync(GetJobs((job.id,)))
     assert record is not None
     assert record.status is (Status.COMPLETED if settled else Status.RUNNING)
@@ -346,8 +346,8 @@ def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) 
 
         connection.execute("alter system reset synchronous_standby_names")
         connection.execute("select pg_reload_conf()")
-        commits.result(30)
-        probing.result(30)
+        commits.result(60)
+        probing.result(60)
     store.close_sync()
 
 

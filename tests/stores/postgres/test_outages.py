@@ -14,7 +14,7 @@ import pytest
 from holdfast.engine.operations import ClaimJobs, GetChains, GetJobs, Renew, Settle, Start, TypeTerms
 from holdfast.engine.wakeups import ANYTHING
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres import PostgresStore, errors
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.wakeups import RecordingListener
 from tests.servers.postgres import Postgres
@@ -23,6 +23,12 @@ from tests.waiting import TIMEOUT, wait_until
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer to restart a server than a call is tried again."""
+    monkeypatch.setattr(errors, "RETRY_FOR", TIMEOUT)
 
 
 def kill_backends(connection: psycopg.Connection) -> int:
@@ -83,6 +89,7 @@ def test_subscribers_receive_anything_when_the_server_is_lost(own_server: Postgr
     store.close_sync()
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address())
     store.migrate_sync()
@@ -106,7 +113,7 @@ def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: P
             while started.acquire(blocking=False):
                 pass
             for _ in range(5):
-                assert started.acquire(timeout=30)
+                assert started.acquire(timeout=60)
     finally:
         stop.set()
         producer.join()
@@ -146,6 +153,7 @@ async def test_a_cancelled_task_leaves_no_connection_in_use(
     await store.close()
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_read_only_server_is_waited_for(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()
@@ -176,6 +184,7 @@ def test_renewals_do_not_wait_for_a_transaction_that_holds_another_job(store: Po
     assert renewed.leased_until > second.leased_until
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()

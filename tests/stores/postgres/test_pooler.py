@@ -101,7 +101,7 @@ def test_a_statement_that_cannot_be_serialized_is_sent_again(
         wait_until_blocked(connection, starting.done)
         tx.commit()
 
-        (started,) = starting.result(30)
+        (started,) = starting.result(60)
     direct.close_sync()
 
     assert met == ["40001"]
@@ -120,7 +120,7 @@ def test_a_settlement_that_waited_needs_no_second_try(serializable: PostgresStor
         wait_until_blocked(connection, settling.done)
         tx.commit()
 
-        (settled,) = settling.result(30)
+        (settled,) = settling.result(60)
     direct.close_sync()
 
     assert settled.lost == "cancelled"

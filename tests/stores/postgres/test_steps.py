@@ -105,7 +105,7 @@ def test_a_suspension_waits_for_a_message_that_is_not_committed_while_renewals_c
             wait_until_blocked(connection, settling.done)
             opened.commit()
 
-        assert settling.result(20) == [Settled()]
+        assert settling.result(60) == [Settled()]
     assert [each.id for each in claim(store)] == [job.id]
 
 
@@ -138,7 +138,7 @@ def test_a_locked_job_does_not_delay_the_steps_of_others(
             assert [len(rows) for rows in store.perform_sync(GetSteps((locked.id, free.id)))] == [0, 1]
             store.join_sync(other).perform(Delete((gone.id,)))
 
-        assert saving.result(20) == [None, "not_found", None]
+        assert saving.result(60) == [None, "not_found", None]
     assert [len(rows) for rows in store.perform_sync(GetSteps((locked.id, gone.id)))] == [1, 0]
 
 

@@ -73,10 +73,10 @@ def test_a_start_is_retried_after_a_lock_timeout_of_the_role(
     tx.perform(Start((first,)))
     with ThreadPoolExecutor(1) as pool:
         waiting_start = pool.submit(impatient.perform_sync, Start((new_job(key="one"),)))
-        assert refused.wait(20)
+        assert refused.wait(60)
         tx.commit()
 
-        (started,) = waiting_start.result(20)
+        (started,) = waiting_start.result(60)
 
     assert started.deduplicated
     assert started.chain.first.id == first.id
@@ -98,7 +98,7 @@ def test_a_statement_timeout_of_the_role_does_not_apply_to_verbs(
         wait_until(lambda: connection.execute(waited, [f"impatient_{store.schema}"]).fetchone() == (True,))
         tx.commit()
 
-        assert waiting_start.result(20)[0].deduplicated
+        assert waiting_start.result(60)[0].deduplicated
 
 
 def test_a_statement_timeout_in_the_transaction_of_a_handler_rolls_it_back(impatient: PostgresStore) -> None:
@@ -162,7 +162,7 @@ def test_a_claim_that_fails_after_its_first_statement_returns_the_claimed_jobs(
 
 
 def test_a_transaction_without_an_answer_raises_store_unavailable(server: Postgres, store: PostgresStore) -> None:
-    hasty = PostgresStore(server.address(schema=store.schema, notify="off", deadline="0.2"))
+    hasty = PostgresStore(server.address(schema=store.schema, notify="off", deadline="1"))
     job = new_job()
     store.perform_sync(Start((job,)))
     holder = store.begin_sync()
