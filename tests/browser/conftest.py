@@ -18,13 +18,13 @@ if BROWSER:
     from playwright.async_api import Browser, async_playwright
 
     from holdfast import Client, Jobs
-    from tests.browser.visitor import Visitor, served
+    from tests.browser.visitor import TIMEOUT, Visitor, served
 
     @pytest.fixture
     async def chromium() -> AsyncGenerator[Browser]:
         async with async_playwright() as playwright:
             # Containers forbid the sandbox of a browser that root runs.
-            browser = await playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+            browser = await playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT)
             yield browser
             await browser.close()
 

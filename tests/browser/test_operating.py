@@ -94,7 +94,7 @@ async def test_another_site_changes_nothing(visit: Any) -> None:
     assert answer is not None
     assert answer.status == 403
     visitor.problems.clear()  # the browser reports the refused request
-    async with httpx.AsyncClient() as other:
+    async with httpx.AsyncClient(timeout=60) as other:
         for headers in ({}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             refused = await other.post(f"{visitor.url}/change/cancel", data={"id": chain.id}, headers=headers)
             assert refused.status_code == 403

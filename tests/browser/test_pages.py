@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from playwright.async_api import Response, expect
 
-from holdfast import Attempt, Fail, Jobs, Limit, Queue
+from holdfast import Attempt, ChainFailed, Fail, Jobs, Limit, Queue
 from holdfast.testing import drain
 from holdfast.worker import Worker
 from tests.browser.visitor import PAGES
@@ -45,10 +46,13 @@ HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 async def test_every_page_is_safe_accessible_and_small(visit: Any) -> None:
     visitor = await visit(jobs, color_scheme="light", reduced_motion="reduce")
     client = visitor.client
-    await client.start_many([charge.bind(order, HOSTILE).options(key=f"order-{order} {HOSTILE}") for order in range(3)])
+    charges = [charge.bind(order, HOSTILE).options(key=f"order-{order} {HOSTILE}") for order in range(3)]
+    failed, *_ = await client.start_many(charges)
     done = await client.start(render.bind(customer="ann"))
     async with Worker(client):
-        await client.wait(done, timeout=30)
+        await client.wait(done, timeout=60)
+        with pytest.raises(ChainFailed):
+            await client.wait(failed, timeout=60)
         await client.start_many([render.bind(customer=HOSTILE).options(delay=1000) for _ in range(3)])
         await client.schedule("nightly", render.bind(customer="ann"), cron="30 2 * * *", tz="Europe/Paris")
         await client.schedule("often", render.bind(customer="ben"), every=timedelta(minutes=5))
@@ -56,10 +60,9 @@ async def test_every_page_is_safe_accessible_and_small(visit: Any) -> None:
         async with queue:
             await queue.enqueue(HOSTILE, {"to": HOSTILE})
         started = await client.start(fan_out.bind())
-        await client.wait(started, timeout=30)
+        await client.wait(started, timeout=60)
         side, *_ = await client.started(started.id)
         blocked = await client.start(render.bind(customer="ann"), after=[started, side])
-        failed = (await client.list_chains(status="failed")).items[0]
         paths = [
             *PAGES,
             f"/chains/{failed.id}",

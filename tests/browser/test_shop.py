@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from holdfast.demo.jobs import jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.shop import Started, place_orders
 from holdfast.demo.workers import WorkerProcess
+from tests.freezing import freeze
 from tests.waiting import until
 
 APPROVED = 31
@@ -40,9 +43,7 @@ async def test_the_shop_with_a_killed_worker_and_an_approval(visit: Any, tmp_pat
         await visitor.open("/workers")
         await expect(page.get_by_text("2 live workers in 2 processes")).to_be_visible()
         started = await asyncio.to_thread(place, store, tmp_path / "shop.db")
-        await until(lambda: _held(client))
-        workers[1].kill()
-        held = (await client.list_jobs(status="running", worker="victim")).items[0]
+        held = await _killed_amid_jobs(client, workers[1])
 
         await visitor.open(f"/chains/{held.chain_id}")
         await page.evaluate("window.loaded = true")
@@ -68,6 +69,17 @@ async def test_the_shop_with_a_killed_worker_and_an_approval(visit: Any, tmp_pat
 
 async def _live(client: Any, count: int) -> bool:
     return len(await client.workers()) == count
+
+
+async def _killed_amid_jobs(client: Any, victim: WorkerProcess) -> Any:
+    """Kill a worker while it runs jobs, and return one of them. It is stopped first, so that none ends meanwhile."""
+    while True:
+        await until(lambda: _held(client))
+        freeze(victim._process)  # pyright: ignore[reportPrivateUsage]
+        if held := (await client.list_jobs(status="running", worker="victim")).items:
+            victim.kill()
+            return held[0]
+        os.kill(victim.pid, signal.SIGCONT)
 
 
 async def _held(client: Any) -> bool:

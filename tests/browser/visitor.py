@@ -17,7 +17,7 @@ from holdfast import Client
 from holdfast.cli.dashboard_server import serve
 from holdfast.dashboard import Access, dashboard
 
-TIMEOUT = 30_000
+TIMEOUT = 60_000
 expect.set_options(timeout=TIMEOUT)
 
 PAGES = (
@@ -65,6 +65,6 @@ async def served(client: Client) -> AsyncGenerator[str]:
     """A dashboard on a free port, for an administrator with the name ada."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    app = dashboard(client, lambda _request: Access("admin", user="ada"))
+    app = dashboard(client, lambda _request: Access("admin", user="ada"), timeout=60)
     async with serve(app, listening):
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"

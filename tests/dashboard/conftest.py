@@ -12,6 +12,7 @@ from holdfast import Client
 from holdfast.dashboard import Access, dashboard, shared
 from tests.conformance.conftest import make_store as make_store
 from tests.dashboard.shop import jobs
+from tests.waiting import TIMEOUT
 
 
 class Browser:
@@ -58,6 +59,7 @@ def browse(client: Client) -> Open:
 
     def opened(role: Any = "admin", **access: Any) -> Browser:
         options = {name: access.pop(name) for name in ("read_only", "hosts", "timeout") if name in access}
+        options = {"timeout": TIMEOUT, **options}
         return Browser(dashboard(client, lambda _request: Access(role, **access), **options))
 
     return opened

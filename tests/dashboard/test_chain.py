@@ -155,7 +155,7 @@ async def test_a_failed_job_that_holds_an_order_is_skipped_from_its_page(
     await browser.post("/change/skip", id=first.id, next=f"/chains/{first.id}")
     await drain(client)
 
-    assert await client.wait(second, timeout=5) == 1
+    assert await client.wait(second, timeout=60) == 1
     assert "Skip in its order" not in await browser.text(f"/chains/{second.id}")
 
 
@@ -196,5 +196,5 @@ async def test_a_job_that_waits_for_a_completion_is_completed_from_its_page(
     await browser.post("/change/complete", id=chain.id, job=job, output="9007199254740993")
     await browser.post("/change/complete", id=chain.id, job=job, output="1")
 
-    assert await client.wait(chain, timeout=5) == 9007199254740993
+    assert await client.wait(chain, timeout=60) == 9007199254740993
     assert [(entry.user, entry.action) for entry in await client.audit(chain)] == [("ada", "complete")]

@@ -37,7 +37,7 @@ async def test_viewers_receive_the_changes_that_they_may_see(client: Client) -> 
     first = asyncio.create_task(anext(restricted))
     second = asyncio.create_task(anext(one_chain))
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         received = asyncio.create_task(anext(everything))
         while not received.done():
             await client.start(add.bind(a=2), delay=3600)
