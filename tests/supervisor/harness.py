@@ -89,7 +89,7 @@ class Harness:
         return gate
 
 
-QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, scale_down_after=0.5, grace=10, lease=2)
+QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, scale_down_after=0.5, grace=50, lease=2)
 
 
 async def read(path: Path) -> str:

@@ -14,7 +14,7 @@ import pytest
 from holdfast.supervisor.endpoint import MOST_CONNECTIONS, Endpoint
 from holdfast.supervisor.metrics import Supervised
 
-LIMIT = 10.0
+LIMIT = 60.0
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]

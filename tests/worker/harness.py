@@ -15,7 +15,7 @@ T = TypeVar("T")
 TIMEOUT = 60.0
 """Seconds of real time that a test waits for an event."""
 POLL = 0.02
-LEASE = 3.0
+LEASE = 30.0
 """It expires only when a test advances the clock. The worker aborts an attempt that it cannot renew for so long."""
 RENEW_INTERVAL = 0.2
 """Seconds of real time, much less than the lease: a renewal may be late on a busy machine."""
@@ -81,7 +81,7 @@ class WorkerHarness:
 
     def worker(self, **options: Any) -> Worker:
         """A worker that polls quickly, so that every test also passes without wake-ups."""
-        defaults: dict[str, Any] = {"poll_interval": POLL, "recovery": QUICK_RETRY, "grace": 2}
+        defaults: dict[str, Any] = {"poll_interval": POLL, "recovery": QUICK_RETRY, "grace": TIMEOUT / 2}
         if "lease" not in options:
             defaults |= {"lease": LEASE, "renew_interval": RENEW_INTERVAL}
         return Worker(self.client, **(defaults | options))

@@ -156,7 +156,7 @@ def allocate(megabytes: int) -> int:
     return len(bytearray(megabytes << 20))
 
 
-@jobs.job(executor="process", retry=ONCE, lease=0.6)
+@jobs.job(executor="process", retry=ONCE, lease=60, renew_interval=0.1)
 def hold_gil(seconds: float) -> str:
     """Hold the GIL in one call that never releases it."""
     ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
@@ -168,17 +168,17 @@ def return_wrong_type() -> int:
     return "text"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
 
-@jobs.job(executor="process", retry=ONCE, timeout=20)
+@jobs.job(executor="process", retry=ONCE, timeout=120)
 def end_programs() -> int:
     program = subprocess.Popen(["sleep", "60"])
     program.terminate()
     try:
-        return program.wait(10)
+        return program.wait(60)
     finally:
         program.kill()
 
 
-@jobs.job(executor="process", retry=ONCE, timeout=20)
+@jobs.job(executor="process", retry=ONCE, timeout=120)
 def end_copies() -> int:
     status = 0
     for _ in range(20):  # at once, while the copy still starts
@@ -191,7 +191,7 @@ def end_copies() -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-@jobs.job(executor="process", retry=ONCE, timeout=20)
+@jobs.job(executor="process", retry=ONCE, timeout=120)
 def pool() -> list[int]:
     with multiprocessing.Pool(2) as workers:
         return workers.map(abs, [1, -2])

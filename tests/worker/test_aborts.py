@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import Attempt, Chain, Event, Retry, SyncAttempt, Worker
 from holdfast.engine.operations import ClaimJobs, TypeTerms
-from tests.worker.harness import LEASE, TIMEOUT, WorkerHarness, in_time
+from tests.worker.harness import LEASE, POLL, RENEW_INTERVAL, TIMEOUT, WorkerHarness, in_time
 
 Disturb = Callable[[WorkerHarness, Chain[Any], Worker], Awaitable[None]]
 
@@ -312,39 +312,40 @@ async def test_a_worker_does_not_reap_its_own_claims(harness: WorkerHarness) -> 
 
 async def test_a_handler_that_ignores_its_abort_loses_its_job(harness: WorkerHarness) -> None:
     """After the abort its lease is not renewed, so that another attempt can run."""
-    over = asyncio.Event()
+    aborted, over = asyncio.Event(), asyncio.Event()
 
-    @harness.jobs.job(timeout=0.02)
+    @harness.jobs.job(timeout=0.2, retry=Retry(initial=0, jitter=0))
     async def endless(attempt: Attempt) -> str:
         while attempt.job.attempt == 1 and not over.is_set():
             try:
                 await over.wait()
             except asyncio.CancelledError:
-                continue
+                aborted.set()
         return "done"
 
     chain = await harness.start(endless.bind())
     async with harness.worker(concurrency=2):
         try:
-            await harness.recorder.receive("started", job_id=chain.id)
-            await in_time(_aborted(harness, chain))
+            await in_time(aborted.wait())
+            await in_time(_renewals(harness))
             harness.clock.advance(LEASE + 1)
             await harness.recorder.receive("reaped", job_id=chain.id)
             await harness.recorder.receive("completed", job_id=chain.id)
         finally:
             over.set()
 
+    # On a busy machine a later attempt may exceed the timeout too.
     job = await harness.job(chain)
-    assert (job.attempt, job.output) == (2, "done")
+    assert job.attempt >= 2
+    assert job.output == "done"
 
 
-async def _aborted(harness: WorkerHarness, chain: Chain[Any]) -> None:
-    """Wait until the handler was cancelled, and then long enough for a renewal."""
-    first = len(harness.recorder.find("renewed"))
+async def _renewals(harness: WorkerHarness) -> None:
+    """Wait long enough for a renewal."""
 
     @harness.jobs.job(name="bystander")
     async def bystander(attempt: Attempt) -> None:
-        await harness.recorder.receive("renewed", times=first + 2, job_id=attempt.job.id)
+        await harness.recorder.receive("renewed", times=2, job_id=attempt.job.id)
 
-    async with Worker(harness.client, types=bystander, lease=LEASE, poll_interval=0.02):
+    async with Worker(harness.client, types=bystander, lease=LEASE, renew_interval=RENEW_INTERVAL, poll_interval=POLL):
         await harness.ended(await harness.start(bystander.bind()))

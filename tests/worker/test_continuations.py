@@ -81,4 +81,4 @@ async def test_a_continuation_of_a_narrower_type_is_taken(harness_with_types: Wo
     chain = await harness.start(harness.jobs["to_number"].bind())
 
     async with harness.worker():
-        assert await harness.client.wait(chain, timeout=30) is True
+        assert await harness.client.wait(chain, timeout=60) is True

@@ -34,7 +34,7 @@ def test_a_task_that_raises_costs_an_attempt_and_a_signal_still_stops_the_worker
             working = asyncio.create_task(Worker(client, grace=1).run())
             for _ in range(2):
                 with pytest.raises(ChainFailed, match=error.__name__):
-                    await client.run(with_tasks.bind().options(max_attempts=1), timeout=10)
+                    await client.run(with_tasks.bind().options(max_attempts=1), timeout=60)
             os.kill(os.getpid(), number)
             await in_time(working)
         return "stopped"

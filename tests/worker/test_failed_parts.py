@@ -85,5 +85,5 @@ async def test_a_worker_that_cannot_start_leaves_no_threads(
 
     assert not listening
     for thread in begun:
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()

@@ -54,7 +54,7 @@ async def test_jobs_of_a_claim_without_an_answer_run_before_their_leases_expire(
     fault = faulty.fail("claim", when="after", times=2)
     chains = await harness.client.start_many([count.bind() for _ in range(20)])
     async with harness.worker():
-        outputs = [await harness.client.wait(chain, timeout=10) for chain in chains]
+        outputs = [await harness.client.wait(chain, timeout=60) for chain in chains]
 
     assert fault.met == 2
     assert outputs == [1] * 20
@@ -96,7 +96,7 @@ async def test_a_settlement_that_could_not_be_written_is_written_later_once(
     chains = await harness.client.start_many([count.bind() for _ in range(20)])
     async with harness.worker():
         for chain in chains:
-            await harness.client.wait(chain, timeout=10)
+            await harness.client.wait(chain, timeout=60)
         await harness.recorder.receive("completed", times=20)
 
     assert fault.met == 3
@@ -240,7 +240,7 @@ async def test_a_wait_raises_during_an_outage_and_leaves_no_subscription(
     faulty.fail("get_chains")
 
     with pytest.raises(StoreUnavailable, match="the connection is interrupted"):
-        await harness.client.wait(chain, timeout=1)
+        await harness.client.wait(chain, timeout=60)
 
 
 async def test_an_outage_before_the_handler_runs_is_a_failed_attempt(

@@ -12,9 +12,14 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Client, LiveWorker, Worker, WorkerNotFound
-from holdfast.engine.operations import ClaimJobs, NextDue, ReportWorker
+from holdfast.engine.operations import ClaimJobs, ReportWorker
 from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import TIMEOUT, WorkerHarness, in_time
+
+
+def _report_every(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SECOND_REPORT", "WORKER_REFRESH"):
+        monkeypatch.setattr(f"holdfast.worker.reporter.{name}", seconds)
 
 
 async def _listed(harness: WorkerHarness, **about: Any) -> LiveWorker:
@@ -72,7 +77,7 @@ async def test_a_worker_without_wakeups_is_listed_with_the_jobs_that_it_runs(har
 
 
 async def test_a_worker_refreshes_its_row(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.worker.reporter.WORKER_REFRESH", 0.02)
+    _report_every(0.02, monkeypatch)
 
     @harness.jobs.job
     async def resize() -> None: ...
@@ -90,7 +95,7 @@ async def test_a_drained_worker_finishes_its_jobs_and_stops(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Without wake-ups the flag is read at the next report.
-    monkeypatch.setattr("holdfast.worker.reporter.WORKER_REFRESH", 0.05)
+    _report_every(0.05, monkeypatch)
     free = asyncio.Event()
 
     @harness.jobs.job
@@ -118,7 +123,7 @@ async def test_a_drained_worker_finishes_its_jobs_and_stops(
 async def test_a_drain_during_the_grace_period_does_not_end_it(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.reporter.WORKER_REFRESH", 0.02)
+    _report_every(0.02, monkeypatch)
     free = asyncio.Event()
 
     @harness.jobs.job
@@ -174,7 +179,7 @@ async def test_a_worker_runs_jobs_while_it_cannot_report_itself(harness: WorkerH
 async def test_a_report_starts_no_claim(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     if not harness.store.wakeups.healthy:
         return  # this worker polls
-    monkeypatch.setattr("holdfast.worker.reporter.WORKER_REFRESH", 0.01)
+    _report_every(0.01, monkeypatch)
 
     @harness.jobs.job
     async def resize() -> None: ...
@@ -185,9 +190,14 @@ async def test_a_report_starts_no_claim(harness: WorkerHarness, monkeypatch: pyt
         Worker(client, worker_id="one", poll_interval=600),
         Worker(client, worker_id="two", poll_interval=600),
     ):
-        # Each worker looks for the next due job, and then sleeps.
-        await _until(lambda: sum(isinstance(each, NextDue) for each in store.performed) >= 2)
-        before = len(store.performed)
-        await _until(lambda: sum(isinstance(each, ReportWorker) for each in store.performed[before:]) >= 20)
+        # Each worker looks for jobs when it starts, and then sleeps.
+        async with asyncio.timeout(TIMEOUT):
+            while await _claims_beside_reports(store, 20):
+                continue
 
-    assert not any(isinstance(each, ClaimJobs) for each in store.performed[before:])
+
+async def _claims_beside_reports(store: FaultyStore, reports: int) -> int:
+    """The number of claims until there were this many reports."""
+    before = len(store.performed)
+    await _until(lambda: sum(isinstance(each, ReportWorker) for each in store.performed[before:]) >= reports)
+    return sum(isinstance(each, ClaimJobs) for each in store.performed[before:])

