@@ -225,7 +225,7 @@ async def test_the_routes_of_a_job_type_start_read_follow_and_cancel() -> None:
         assert started.json()["status"] == "pending"
         where = started.headers["Location"]
         assert where == f"/labels/{started.json()['id']}"
-        await holdfast.client.wait(started.json()["id"], timeout=10)
+        await holdfast.client.wait(started.json()["id"], timeout=60)
         status = (await client.get(where)).json()
         assert (status["status"], status["output"]) == ("completed", "label 7")
         assert "error" not in status
@@ -260,7 +260,7 @@ async def test_the_routes_of_a_job_type_start_read_follow_and_cancel() -> None:
 
         chain = await holdfast.client.start(broken.bind().options(max_attempts=1))
         with pytest.raises(ChainFailed):
-            await holdfast.client.wait(chain, timeout=10)
+            await holdfast.client.wait(chain, timeout=60)
         assert (await client.get(f"/admin/broken/{chain.id}")).json()["error"] == "RuntimeError: secret detail"
 
         document = (await client.get("/openapi.json")).json()

@@ -116,7 +116,7 @@ def test_the_commands_use_the_store_and_the_job_types_of_the_application(tmp_pat
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -130,5 +130,5 @@ def test_the_commands_use_the_store_and_the_job_types_of_the_application(tmp_pat
             assert f"label {number} of shop" in output
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
     assert json.loads(run("status", "--json"))["counts"]["completed"] == 2

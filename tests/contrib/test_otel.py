@@ -415,7 +415,7 @@ async def test_a_worker_reports_waiting_times_and_the_backlog(telemetry: Telemet
     async with client_of(jobs) as client:
         await client.start_many([export.bind(), export.bind()])
         async with Worker(client):
-            await client.run(charge.bind(), timeout=30)
+            await client.run(charge.bind(), timeout=60)
             backlog = {
                 (point.attributes["messaging.destination.name"], point.attributes["holdfast.status"]): point.value
                 for point in telemetry.points(conventions.BACKLOG)
@@ -437,4 +437,4 @@ async def test_a_plain_function_runs_in_the_span_of_its_attempt(telemetry: Telem
     async with client_of(jobs) as client:
         chain = await client.start(charge.bind())
         await drain(client)
-        assert await client.wait(chain, timeout=30) == str(id_of(telemetry.span("process charge")))
+        assert await client.wait(chain, timeout=60) == str(id_of(telemetry.span("process charge")))

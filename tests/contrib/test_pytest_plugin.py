@@ -36,7 +36,7 @@ async def test_the_next_day(holdfast_client, holdfast_drain, holdfast_clock, hol
     client = holdfast_client(jobs)
     chain = await client.start(ship.bind(7), delay=86400)
     await holdfast_drain(client, advance=True)
-    assert await client.wait(chain, timeout=5) == "7 shipped"
+    assert await client.wait(chain, timeout=60) == "7 shipped"
     assert holdfast_store.clock is holdfast_clock
 
 
@@ -49,14 +49,14 @@ async def running(holdfast_client, holdfast_worker):
 
 
 async def test_with_a_worker_that_an_async_fixture_runs(running):
-    assert await running.run(ship.bind(7), timeout=20) == "7 shipped"
+    assert await running.run(ship.bind(7), timeout=60) == "7 shipped"
 
 
 def test_blocking_with_the_clock_of_the_store(holdfast_sync_client, holdfast_drain, holdfast_store):
     client = holdfast_sync_client(jobs)
     chain = client.start(ship.bind(7))
     holdfast_drain(client)
-    assert client.wait(chain, timeout=5) == "7 shipped"
+    assert client.wait(chain, timeout=60) == "7 shipped"
     assert len(client.list_chains().items) == 1
     assert holdfast_store.clock is None
 """
@@ -77,7 +77,7 @@ def test_the_fixtures_work_on_every_store_and_leave_no_schema(tmp_path: Path) ->
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:valkey",
          "--holdfast-store=sqlite:///{tmp_path}/jobs.db"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
 
     assert "9 passed" in done.stdout, done.stdout

@@ -18,7 +18,7 @@ class Sent:
 
     def __init__(self, *arguments: str) -> None:
         command = [sys.executable, str(APPLICATION), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout.splitlines()[-1])
         self.chain: str = answer["chain"]

@@ -35,7 +35,7 @@ class Shell:
             return ""
         done = subprocess.run(
             ["bash", "-ec", text], cwd=self._folder, env=self._environment, capture_output=True, text=True,
-            timeout=60, check=False,
+            timeout=240, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (command, done.stderr)
         return done.stdout
@@ -44,4 +44,4 @@ class Shell:
         while self._background:
             background = self._background.pop()
             background.send_signal(signal.SIGTERM)
-            assert background.wait(20) == 0
+            assert background.wait(60) == 0

@@ -31,7 +31,7 @@ def test_the_shop_passes_its_tests(shop: str, store: str, tmp_path: Path) -> Non
         env={**os.environ, "DATABASE_URL": address, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=280,
         check=False,
     )
 

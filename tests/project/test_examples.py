@@ -64,7 +64,7 @@ def assert_says(name: str, folder: Path, *arguments: str) -> None:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 

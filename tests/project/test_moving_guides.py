@@ -36,6 +36,6 @@ def test_the_project_of_the_guide_for_django_tasks_db_runs(tmp_path: Path) -> No
     for command in (["-m", "django", "migrate", "-v0"], ["place_order.py"]):
         done = subprocess.run(
             [sys.executable, *command], cwd=tmp_path, env={"DJANGO_SETTINGS_MODULE": "settings"},
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ GUIDE = EXAMPLES.parent / "docs" / "queue.md"
 
 def run(program: Path, folder: Path) -> list[str]:
     command = [sys.executable, "-W", "error", str(program)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -57,7 +57,7 @@ def notes_of(folder: Path, **injections: Injection) -> tuple[list[Note], list[st
         begin_after=0.0,
     )
     done: set[str] = set()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while len(done) < len(injections) and time.monotonic() < deadline:
         nemesis.act()
         nemesis.heal()

@@ -77,7 +77,7 @@ PLACES = [_in_handler, _in_complete, _after_complete, _in_prepare, _in_atomic_pr
 async def _works_on(harness: ClientHarness) -> bool:
     """Whether another job can be started and completed by the same worker."""
     job_type = harness.jobs.get("value") or harness.jobs.job(value)
-    return bool(await in_time(harness.client.wait(await harness.client.start(job_type.bind(7)), timeout=10)) == 7)
+    return bool(await in_time(harness.client.wait(await harness.client.start(job_type.bind(7)), timeout=60)) == 7)
 
 
 @pytest.mark.parametrize("place_in_handler", PLACES, ids=lambda place: place.__name__.strip("_"))
@@ -107,7 +107,7 @@ async def test_an_interrupting_exception_does_not_affect_other_jobs(harness: Cli
         if harness.mode is Mode.ASYNC:
             await interrupted.wait()
         else:
-            interrupted_thread.wait(20)
+            interrupted_thread.wait(60)
         return number
 
     kept = await harness.client.start(harness.job(beside).bind(3))
@@ -115,10 +115,10 @@ async def test_an_interrupting_exception_does_not_affect_other_jobs(harness: Cli
     chain = await harness.client.start(harness.job(interrupt, retry=retry).bind())
     async with harness.worker(concurrency=2):
         with pytest.raises(ChainFailed, match="KeyboardInterrupt"):
-            await harness.client.wait(chain, timeout=20)
+            await harness.client.wait(chain, timeout=60)
         interrupted.set()
         interrupted_thread.set()
-        assert await harness.client.wait(kept, timeout=10) == 3
+        assert await harness.client.wait(kept, timeout=60) == 3
 
     assert ((await harness.now(chain)).status, (await harness.now(chain)).attempt) == ("failed", 2)
     assert (await harness.now(kept)).attempt == 1
@@ -284,7 +284,7 @@ async def test_a_generator_exit_thrown_by_the_event_loop_ends_the_transaction_of
     assert await asyncio.create_task(outermost()) in ("GeneratorExit", "RuntimeError")
     async with harness.worker(concurrency=1):
         started = await harness.workers_client.start(job_type.bind(7))
-        assert await in_time(harness.workers_client.wait(started, timeout=10)) == 7
+        assert await in_time(harness.workers_client.wait(started, timeout=60)) == 7
     found = await harness.workers_client.get(chain)
     assert found is not None
     assert found.status == "pending"

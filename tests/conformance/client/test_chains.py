@@ -34,7 +34,7 @@ async def test_a_sequence(harness: ClientHarness) -> None:
     chain = await harness.client.start(first.bind(1))
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == "3 at last"
+    assert await harness.client.wait(chain, timeout=60) == "3 at last"
     jobs = (await harness.client.list_jobs(chain=chain)).items
     assert [(job.index, job.type, job.status) for job in jobs] == [
         (2, "third", "completed"),
@@ -59,7 +59,7 @@ async def test_a_branch(harness: ClientHarness, number: int, output: str) -> Non
     chain = await harness.client.start(harness.job(choose).bind(number))
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == output
+    assert await harness.client.wait(chain, timeout=60) == output
 
 
 async def test_a_loop_of_a_hundred_jobs(harness: ClientHarness) -> None:
@@ -71,7 +71,7 @@ async def test_a_loop_of_a_hundred_jobs(harness: ClientHarness) -> None:
     chain = await harness.client.start(counting.bind(100))
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == "done"
+    assert await harness.client.wait(chain, timeout=60) == "done"
     assert (await harness.now(chain)).index == 100
 
 
@@ -90,7 +90,7 @@ async def test_a_jump_back(harness: ClientHarness) -> None:
     chain = await harness.client.start(drafting.bind(1))
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == "accepted"
+    assert await harness.client.wait(chain, timeout=60) == "accepted"
     assert visits == ["draft 1", "review 1", "draft 2", "review 2", "draft 3", "review 3"]
 
 
@@ -104,7 +104,7 @@ async def test_a_continuation_has_attempts_of_its_own(harness: ClientHarness) ->
     chain = await harness.client.start(failing.bind(1), max_attempts=3)
     await harness.drain(advance=True)
 
-    assert await harness.client.wait(chain, timeout=1) == 3
+    assert await harness.client.wait(chain, timeout=60) == 3
 
 
 async def test_a_chain_fails_with_its_last_job(harness: ClientHarness) -> None:
@@ -140,7 +140,7 @@ async def test_a_blocked_job_waits_for_whole_chains(harness: ClientHarness) -> N
     await harness.drain()
 
     assert order == ["step 2", "step 1", "step 0", "last"]
-    assert await harness.client.wait(chain, timeout=1) == ["done"]
+    assert await harness.client.wait(chain, timeout=60) == ["done"]
 
 
 async def test_blockers_outputs_are_typed_and_in_order(harness: ClientHarness) -> None:
@@ -161,7 +161,7 @@ async def test_blockers_outputs_are_typed_and_in_order(harness: ClientHarness) -
     await harness.drain()
 
     for chain in chains:
-        assert await harness.client.wait(chain, timeout=1) == [Part("c", 2), Part("b", 1), Part("a", 0)]
+        assert await harness.client.wait(chain, timeout=60) == [Part("c", 2), Part("b", 1), Part("a", 0)]
 
 
 async def test_no_blockers_are_an_empty_tuple(harness: ClientHarness) -> None:
@@ -171,7 +171,7 @@ async def test_no_blockers_are_an_empty_tuple(harness: ClientHarness) -> None:
     chain = await harness.client.start(harness.job(look).bind())
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) is True
+    assert await harness.client.wait(chain, timeout=60) is True
 
 
 async def test_a_completed_blocker_blocks_nothing(harness: ClientHarness) -> None:
@@ -198,7 +198,7 @@ async def test_fan_out_and_fan_in_over_hundreds(harness: ClientHarness) -> None:
     chain = await harness.client.start(splitting.bind(200))
     await harness.drain(concurrency=20)
 
-    assert await harness.client.wait(chain, timeout=1) == sum(each * each for each in range(200))
+    assert await harness.client.wait(chain, timeout=60) == sum(each * each for each in range(200))
     assert (await harness.now(chain)).index == 1
 
 
@@ -297,4 +297,4 @@ async def test_a_blocker_is_found_by_each_job_of_its_dependents_chain(harness: C
     assert (await harness.now(chain)).status == "blocked"
     await harness.drain(advance=True)
 
-    assert await harness.client.wait(chain, timeout=1) == [9]
+    assert await harness.client.wait(chain, timeout=60) == [9]

@@ -43,7 +43,7 @@ async def test_a_blocked_job_may_be_completed(harness: ClientHarness) -> None:
         assert current.job.status == "blocked"
         await current.output(7)
 
-    assert await harness.client.wait(chain, timeout=1) == 7
+    assert await harness.client.wait(chain, timeout=60) == 7
     await harness.drain(advance=True)
     assert (await harness.now(blocker)).status == "completed"
     assert (await harness.now(chain)).output == 7
@@ -61,7 +61,7 @@ async def test_a_running_job_is_taken_from_its_worker(harness: ClientHarness) ->
             reasons.put_nowait(attempt.signal.reason)
 
     chain = await harness.client.start(slow.bind())
-    async with harness.worker(lease=3):
+    async with harness.worker(lease=60, renew_interval=0.1):
         await in_time(running.wait())
         async with harness.client.completing(chain) as current:
             assert current.job.status == "running"
@@ -93,7 +93,7 @@ async def test_several_continuations_in_one_body(harness: ClientHarness) -> None
         await current.continue_with(second.bind(4))
         await current.output(5)
 
-    assert await harness.client.wait(chain, timeout=1) == 5
+    assert await harness.client.wait(chain, timeout=60) == 5
 
 
 async def test_a_body_that_only_reads_changes_nothing(harness: ClientHarness) -> None:
@@ -218,7 +218,7 @@ async def test_of_many_concurrent_completions_one_succeeds(harness: ClientHarnes
 
     (winner,) = [answer for answer in answers if isinstance(answer, int)]
     assert all(isinstance(answer, AlreadyCompleted) for answer in answers if answer != winner)
-    assert await harness.client.wait(chain, timeout=1) == winner
+    assert await harness.client.wait(chain, timeout=60) == winner
 
 
 async def test_completing_against_a_worker_has_one_winner(harness: ClientHarness) -> None:
@@ -232,7 +232,7 @@ async def test_completing_against_a_worker_has_one_winner(harness: ClientHarness
     chains = await harness.client.start_many([approve.bind(number) for number in range(20)])
     async with harness.worker(concurrency=5):
         answers = await in_time(asyncio.gather(*map(complete, chains), return_exceptions=True))
-        outputs = [await harness.client.wait(chain, timeout=20) for chain in chains]
+        outputs = [await harness.client.wait(chain, timeout=60) for chain in chains]
 
     for number, (answer, output) in enumerate(zip(answers, outputs, strict=True)):
         assert output == (-1 if answer == -1 else number)
@@ -260,7 +260,7 @@ async def test_an_approval_with_a_deadline(harness: ClientHarness) -> None:
         await current.output(1)
     await harness.drain(advance=True)
 
-    assert [await harness.client.wait(chain, timeout=1) for chain in (slow, quick)] == [0, 1]
+    assert [await harness.client.wait(chain, timeout=60) for chain in (slow, quick)] == [0, 1]
     assert (await harness.client.stats()).counts[Status.COMPLETED] == 2
 
 
@@ -278,7 +278,7 @@ async def test_a_continuation_with_an_output_of_another_type_is_refused(harness:
 
     assert (await harness.now(chain)).status == "pending"
     await harness.drain()
-    assert await harness.client.wait(chain, timeout=1) == 1
+    assert await harness.client.wait(chain, timeout=60) == 1
 
 
 async def test_a_declared_type_without_a_function_is_checked_too(harness: ClientHarness) -> None:
@@ -335,7 +335,7 @@ async def test_a_chain_whose_current_job_has_another_type_than_named_is_refused(
             raise AssertionError("it was let in")
     async with harness.client.completing(chain.id, type="second") as current:
         await current.output(5)
-    assert await harness.client.wait(chain, timeout=1) == 5
+    assert await harness.client.wait(chain, timeout=60) == 5
 
 
 async def test_a_named_type_is_compared_if_this_client_does_not_know_the_current_one(harness: ClientHarness) -> None:

@@ -32,7 +32,7 @@ async def test_a_handlers_rows_commit_with_its_completion(
     chain = await harness.client.start(harness.job(charge).bind(3))
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == 3
+    assert await harness.client.wait(chain, timeout=60) == 3
     assert await application.notes() == (["charged", "prepared"] if mode else ["charged"])
 
 
@@ -80,7 +80,7 @@ async def test_an_error_in_the_applications_sql_fails_the_attempt_and_nothing_el
     chain = await harness.client.start(harness.job(charge).bind())
     await harness.drain(advance=True)
 
-    assert await harness.client.wait(chain, timeout=1) == 2
+    assert await harness.client.wait(chain, timeout=60) == 2
     assert await application.notes() == ["charged"]
 
 
@@ -118,7 +118,7 @@ async def test_rows_of_an_attempt_that_lost_its_claim_are_rolled_back(
     chain = await harness.client.start(harness.job(charge).bind())
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == "theirs"
+    assert await harness.client.wait(chain, timeout=60) == "theirs"
     assert await application.notes() == []
 
 
@@ -131,7 +131,7 @@ async def _complete_elsewhere(harness: ClientHarness, chain_id: str) -> None:
 
     thread = threading.Thread(target=complete)
     thread.start()
-    thread.join(20)
+    thread.join(60)
 
 
 async def test_many_attempts_with_rows_of_their_own_at_once(harness: ClientHarness, application: Application) -> None:
@@ -163,7 +163,7 @@ async def test_a_client_joins_the_attempts_own_transaction(harness: ClientHarnes
     await harness.client.run_now(chain)
     await harness.drain()
     (joined,) = (await harness.client.list_chains(type=double)).items
-    assert await harness.client.wait(chain, timeout=1) == joined.id
+    assert await harness.client.wait(chain, timeout=60) == joined.id
 
 
 async def test_what_a_handler_completes_after_its_timeout_is_rolled_back(
@@ -187,7 +187,7 @@ async def test_what_a_handler_completes_after_its_timeout_is_rolled_back(
 
     chain = await harness.client.start(harness.job(stubborn, timeout=0.05).bind(), max_attempts=1)
     await harness.drain()
-    await asyncio.to_thread(over.wait, 20)
+    await asyncio.to_thread(over.wait, 60)
 
     job = await harness.now(chain)
     assert (job.status, "took longer" in str(job.error)) == ("failed", True)
@@ -220,7 +220,7 @@ async def test_a_session_of_the_applications_own_includes_the_completion(
         await harness.drain()
 
     prepared = {None: [], "staged": ["prepared 1", "prepared 2"], "atomic": ["prepared 2"]}[mode]
-    assert await harness.client.wait(chain, timeout=1) == 2
+    assert await harness.client.wait(chain, timeout=60) == 2
     assert await application.notes() == ["charged 2", *prepared]
     assert len((await harness.client.list_chains(type=double)).items) == 1
 

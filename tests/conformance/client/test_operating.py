@@ -240,7 +240,7 @@ async def test_delete_of_a_running_job_is_seen_by_its_worker(harness: ClientHarn
             reasons.put_nowait(attempt.signal.reason)
 
     chain = await harness.client.start(slow.bind())
-    async with harness.worker(lease=3):
+    async with harness.worker(lease=60, renew_interval=0.1):
         await in_time(running.wait())
         assert await harness.client.delete([chain]) == [chain.id]
         assert await in_time(reasons.get()) == "not_found"
@@ -265,7 +265,7 @@ async def test_resuming_wakes_a_worker(harness: ClientHarness) -> None:
 
     async with harness.worker(poll_interval=1000):
         await harness.client.resume("value")
-        assert await harness.client.wait(chain, timeout=20) == 1
+        assert await harness.client.wait(chain, timeout=60) == 1
 
 
 async def test_prune_deletes_chains_past_their_keep_time(harness: ClientHarness) -> None:

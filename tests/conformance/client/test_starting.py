@@ -279,7 +279,7 @@ async def test_run_starts_and_waits(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
 
     async with harness.worker():
-        assert await harness.client.run(double.bind(21), timeout=20) == 21
+        assert await harness.client.run(double.bind(21), timeout=60) == 21
 
 
 async def test_run_takes_start_options_from_the_bind(harness: ClientHarness) -> None:
@@ -289,7 +289,7 @@ async def test_run_takes_start_options_from_the_bind(harness: ClientHarness) -> 
     failing = harness.job(never)
     async with harness.worker():
         with pytest.raises(ChainFailed, match="on purpose"):
-            await harness.client.run(failing.bind().options(priority=5, key="once"), timeout=20)
+            await harness.client.run(failing.bind().options(priority=5, key="once"), timeout=60)
 
     (chain,) = (await harness.client.list_chains()).items
     assert (chain.key, chain.job.priority) == ("once", 5)
@@ -319,7 +319,7 @@ async def test_an_output_of_an_unknown_type_is_plain(harness: ClientHarness) -> 
     async with harness.client.completing(chain) as current:
         await current.output({"plain": [1, None, "x"]})
 
-    assert await harness.client.wait(chain, timeout=20) == {"plain": [1, None, "x"]}
+    assert await harness.client.wait(chain, timeout=60) == {"plain": [1, None, "x"]}
 
 
 async def test_the_trace_context_goes_along_the_chain(harness: ClientHarness) -> None:

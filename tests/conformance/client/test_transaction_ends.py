@@ -58,7 +58,7 @@ async def outcome(harness: ClientHarness, chain: Any) -> tuple[Job, Any]:
     first = await harness.now(chain)
     await harness.client.run_now(chain)
     await harness.drain()
-    return first, await harness.client.wait(chain, timeout=1)
+    return first, await harness.client.wait(chain, timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ async def test_savepoints_are_allowed(harness: ClientHarness, application: Appli
     chain = await harness.client.start(harness.job(charge).bind())
     await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == 1
+    assert await harness.client.wait(chain, timeout=60) == 1
     expected = ["kept"] if harness.store.name.startswith("sqlite") else ["kept", "kept too"]
     assert await application.notes() == expected
 
@@ -252,7 +252,7 @@ async def test_savepoints_of_a_session_are_allowed(harness: ClientHarness, appli
         chain = await harness.client.start(harness.job(charge).bind())
         await harness.drain()
 
-    assert await harness.client.wait(chain, timeout=1) == 1
+    assert await harness.client.wait(chain, timeout=60) == 1
     assert await application.notes() == ["kept"]
 
 
@@ -367,5 +367,5 @@ async def test_savepoints_inside_completing_with_tx_are_allowed(
             await current.output(2)
         await run(tx.execute("release savepoint around"))
 
-    assert await harness.client.wait(chain, timeout=1) == 2
+    assert await harness.client.wait(chain, timeout=60) == 2
     assert await application.notes() == ["kept"]

@@ -44,7 +44,7 @@ async def test_a_start_commits_with_the_applications_rows(harness: ClientHarness
     assert [(await harness.now(each)).status for each in many] == ["pending", "pending"]
     assert await application.notes() == ["an order"]
     await harness.drain()
-    assert await harness.client.wait(chain, timeout=1) == 1
+    assert await harness.client.wait(chain, timeout=60) == 1
 
 
 async def test_a_start_rolls_back_with_the_applications_rows(harness: ClientHarness, application: Application) -> None:
@@ -81,7 +81,7 @@ async def test_a_replacement_commits_and_rolls_back_with_the_applications_rows(
         again = await harness.client.start(double.bind(5), key="order", replace=True, tx=tx)
     assert (chain.id, again.id, again.deduplicated) == (first.id, first.id, True)
     await harness.drain()
-    assert await harness.client.wait(first, timeout=1) == 5
+    assert await harness.client.wait(first, timeout=60) == 5
 
 
 async def test_an_explanation_sees_the_writes_of_its_transaction(
@@ -258,10 +258,10 @@ async def test_a_committed_start_wakes_a_sleeping_worker(harness: ClientHarness,
 
     async with harness.worker(poll_interval=1000):
         warm = await harness.client.start(double.bind(0))
-        await harness.client.wait(warm, timeout=20)
+        await harness.client.wait(warm, timeout=60)
         async with application.transaction() as tx:
             chain = await harness.client.start(double.bind(7), tx=tx)
-        assert await harness.client.wait(chain, timeout=20) == 7
+        assert await harness.client.wait(chain, timeout=60) == 7
 
 
 async def test_a_change_is_audited_with_the_commit_of_its_transaction(

@@ -25,7 +25,7 @@ async def test_many_waiters_get_the_same_output(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     chain = await harness.client.start(double.bind(42))
 
-    waiting = [asyncio.create_task(harness.client.wait(chain, timeout=20)) for _ in range(10)]
+    waiting = [asyncio.create_task(harness.client.wait(chain, timeout=60)) for _ in range(10)]
     await _subscribed(harness)
     async with harness.worker():
         assert await in_time(asyncio.gather(*waiting)) == [42] * 10
@@ -52,7 +52,7 @@ async def _delete(harness: ClientHarness, chain: Any) -> None:
 async def test_a_wait_ends_when_the_chain_does(harness: ClientHarness, end: Any, outcome: Any) -> None:
     double = harness.jobs.job(value)
     chain = await harness.client.start(double.bind(1))
-    waiting = asyncio.create_task(harness.client.wait(chain, timeout=20))
+    waiting = asyncio.create_task(harness.client.wait(chain, timeout=60))
     await _subscribed(harness)
 
     await end(harness, chain)
@@ -113,7 +113,7 @@ async def test_a_wait_that_takes_too_long_does_not_change_the_chain(harness: Cli
 
 async def test_an_unknown_chain(harness: ClientHarness) -> None:
     with pytest.raises(ChainNotFound):
-        await harness.client.wait("nothing", timeout=1)
+        await harness.client.wait("nothing", timeout=60)
 
 
 async def test_a_wait_continues_over_continuations_and_failed_attempts(harness: ClientHarness) -> None:
@@ -124,7 +124,7 @@ async def test_a_wait_continues_over_continuations_and_failed_attempts(harness: 
 
     stepping = harness.job(step)
     chain = await harness.client.start(stepping.bind(2))
-    waiting = asyncio.create_task(harness.client.wait(chain, timeout=20))
+    waiting = asyncio.create_task(harness.client.wait(chain, timeout=60))
     await harness.drain(advance=True)
 
     assert await in_time(waiting) == "there"
@@ -141,9 +141,9 @@ async def test_waiting_for_a_chain_before_and_while_it_runs(harness: ClientHarne
 
     chain = await harness.client.start(slow.bind())
     async with harness.worker():
-        before = asyncio.create_task(harness.client.wait(chain, timeout=20))
+        before = asyncio.create_task(harness.client.wait(chain, timeout=60))
         await in_time(running.wait())
-        meanwhile = asyncio.create_task(harness.client.wait(chain, timeout=20))
+        meanwhile = asyncio.create_task(harness.client.wait(chain, timeout=60))
         await _subscribed(harness)
         go_on.set()
         assert await in_time(asyncio.gather(before, meanwhile)) == ["done", "done"]
@@ -154,6 +154,6 @@ async def test_a_hundred_chains_waited_for_at_once(harness: ClientHarness) -> No
     chains = await harness.client.start_many([double.bind(number) for number in range(100)])
 
     async with harness.worker(concurrency=20):
-        outputs = [await harness.client.wait(chain, timeout=20) for chain in chains]
+        outputs = [await harness.client.wait(chain, timeout=60) for chain in chains]
 
     assert outputs == list(range(100))

@@ -39,7 +39,7 @@ class Project:
         done = subprocess.run(
             [sys.executable, "-W", "error", MANAGE, *arguments], cwd=self.folder,
             env={**self.environment, **environment},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280, check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stdout
         return done.stdout

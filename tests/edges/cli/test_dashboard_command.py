@@ -41,7 +41,7 @@ def serving(*arguments: str, **environment: str) -> Generator[str]:
             yield json.loads(line)["url"]
         finally:
             process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     assert TOKEN not in errors

@@ -67,8 +67,8 @@ def test_what_is_not_there_is_exit_code_3(holdfast: CommandLine) -> None:
 def test_prune_deletes_what_is_past_its_keep_time(holdfast: CommandLine, client: SyncClient, store: str) -> None:
     gone, kept = holdfast.start("forget"), holdfast.start("add", a=1)
     with working(store):
-        client.wait(kept, timeout=20)
-        client.wait(holdfast.start("add", a=2), timeout=20)
+        client.wait(kept, timeout=60)
+        client.wait(holdfast.start("add", a=2), timeout=60)
 
     assert holdfast.json("prune") == {"pruned": 1}
     assert holdfast("prune").out == "pruned 0 chains\n"

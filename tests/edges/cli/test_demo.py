@@ -19,12 +19,13 @@ from holdfast.demo.ledger import ENTER, SCHEMA, open_shop
 from holdfast.demo.shop import place_orders
 from holdfast.demo.summary import summary
 from holdfast.demo.verdict import Verdict, judge
+from tests.waiting import TIMEOUT, wait_until
 
 
 def test_the_demo_shows_a_killed_worker_s_jobs_recovered(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "holdfast.cli", "demo", "--customers", "4", "--json"]
 
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False)
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
 
     verdict = json.loads(answer.stdout)
     assert (answer.returncode, verdict["wrong"]) == (0, [])
@@ -43,15 +44,15 @@ def test_a_demo_that_is_stopped_leaves_no_process_and_no_folder(tmp_path: Path, 
         assert demo.stdout is not None
         if number == signal.SIGTERM:
             url = next(line for line in demo.stdout if "dashboard on " in line).split()[-1]
-            assert "read-only" in httpx.get(url).text
+            assert "read-only" in httpx.get(url, timeout=TIMEOUT).text
         assert any("two worker processes" in line for line in demo.stdout)
         (folder,) = tmp_path.iterdir()
         demo.send_signal(number)
-        demo.communicate(timeout=60)
+        demo.communicate(timeout=TIMEOUT)
 
     assert demo.returncode == 128 + number
     assert not folder.exists()
-    assert not [each for each in Path("/proc").glob("[0-9]*/cmdline") if str(folder).encode() in _read(each)]
+    wait_until(lambda: not any(str(folder).encode() in _read(each) for each in Path("/proc").glob("[0-9]*/cmdline")))
 
 
 def _read(path: Path) -> bytes:

@@ -20,7 +20,7 @@ def ids(client: SyncClient, store: str) -> list[str]:
     with working(store):
         for chain in chains:
             with pytest.raises(Exception, match="failed"):
-                client.wait(chain, timeout=20)
+                client.wait(chain, timeout=60)
     return [chain.id for chain in chains]
 
 

@@ -84,7 +84,7 @@ def test_watching_the_status_is_a_line_each_time_until_interrupted(store: str) -
         assert watching.stdout is not None
         first, second = json.loads(watching.stdout.readline()), json.loads(watching.stdout.readline())
         watching.send_signal(signal.SIGINT)
-        _, complaint = watching.communicate(timeout=20)
+        _, complaint = watching.communicate(timeout=60)
 
     assert first["at"] < second["at"]
     assert (watching.returncode, complaint) == (130, "")

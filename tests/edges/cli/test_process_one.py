@@ -27,4 +27,4 @@ def test_sigterm_ends_it_while_the_application_is_still_loading(tmp_path: Path) 
         assert process.stdout.readline() == "loading\n"
         process.terminate()
 
-        assert process.wait(30) == 143
+        assert process.wait(60) == 143

@@ -119,7 +119,7 @@ def test_events_are_followed_live_until_interrupted(holdfast: CommandLine, clien
         # It receives only events after it has subscribed, so jobs are started until it has received one.
         for _ in range(200):
             chain = client.start(add.bind(a=1))
-            client.wait(chain, timeout=30)
+            client.wait(chain, timeout=60)
             if following.poll() is not None or _has_line(following):
                 break
         for line in following.stdout:
@@ -127,7 +127,7 @@ def test_events_are_followed_live_until_interrupted(holdfast: CommandLine, clien
             if kinds[-1] == "completed":
                 break
         following.send_signal(signal.SIGINT)
-        _, complaint = following.communicate(timeout=20)
+        _, complaint = following.communicate(timeout=60)
 
     assert "completed" in kinds
     assert (following.returncode, complaint) == (130, "")

@@ -38,13 +38,13 @@ def process(*options: str) -> Generator[subprocess.Popen[str]]:
 def test_a_worker_runs_jobs_and_ends_cleanly_after_sigterm(client: SyncClient) -> None:
     forged = "oops\nforged line\x1b[2J"
     with process("--concurrency", "2", "--log-level", "debug") as worker:
-        assert client.wait(client.start(add.bind(a=1)), timeout=20) == 3
+        assert client.wait(client.start(add.bind(a=1)), timeout=60) == 3
         chain = client.start(burst.bind(reason=forged))
-        assert client.wait(client.start(add.bind(a=2), after=[]), timeout=20) == 4
+        assert client.wait(client.start(add.bind(a=2), after=[]), timeout=60) == 4
         while not (report := client.report(chain.id)) or not report.job.status.finished:
-            client.wait(client.start(add.bind(a=3)), timeout=20)
+            client.wait(client.start(add.bind(a=3)), timeout=60)
         worker.send_signal(signal.SIGTERM)
-        out, log = worker.communicate(timeout=20)
+        out, log = worker.communicate(timeout=60)
 
     assert worker.returncode == 0
     assert out == ""
@@ -59,18 +59,18 @@ def test_a_worker_takes_the_application_as_an_argument(client: SyncClient, monke
     monkeypatch.delenv("HOLDFAST_APP", raising=False)
 
     with process("tests.edges.cli.shop:jobs") as worker:
-        assert client.wait(client.start(add.bind(a=1)), timeout=20) == 3
+        assert client.wait(client.start(add.bind(a=1)), timeout=60) == 3
         worker.send_signal(signal.SIGTERM)
-        worker.communicate(timeout=20)
+        worker.communicate(timeout=60)
 
     assert worker.returncode == 0
 
 
 def test_a_worker_logs_one_json_object_per_line(client: SyncClient) -> None:
     with process("--log-json", "--worker-id", "me") as worker:
-        client.wait(client.start(add.bind(a=1)), timeout=20)
+        client.wait(client.start(add.bind(a=1)), timeout=60)
         worker.send_signal(signal.SIGTERM)
-        _, log = worker.communicate(timeout=20)
+        _, log = worker.communicate(timeout=60)
 
     events = [json.loads(line) for line in log.splitlines()]
     completed = next(event for event in events if event.get("event") == "completed")

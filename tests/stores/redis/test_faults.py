@@ -153,7 +153,7 @@ def test_connections_to_a_server_that_became_a_replica_are_replaced(product: Pro
         until(lambda: client.info("stats")["total_error_replies"] > refusals + 1)
         client.execute_command("REPLICAOF", "NO", "ONE")
 
-        (started,) = starting.result(30)
+        (started,) = starting.result(60)
         assert not started.deduplicated
         assert connections.isdisjoint(each["id"] for each in client.client_list())
         store.close_sync()

@@ -27,7 +27,7 @@ async def test_a_worker_continues_after_each_restart_of_the_server() -> None:
                     await asyncio.to_thread(server.restart)
                     chains += await started(client, 10 + number)
 
-                outputs = [await client.wait(chain, timeout=30) for chain in chains]
+                outputs = [await client.wait(chain, timeout=60) for chain in chains]
 
     assert len(outputs) == 240
     assert outputs == [chain.first_job.input["number"] * 2 for chain in chains]
@@ -45,6 +45,6 @@ async def test_two_namespaces_of_one_server_do_not_delay_each_other(server: Redi
         Worker(idle),
         Worker(busy),
     ):
-        outputs = [await busy.run(double.bind(number=n), timeout=10) for n in range(50)]
+        outputs = [await busy.run(double.bind(number=n), timeout=60) for n in range(50)]
 
     assert outputs == [n * 2 for n in range(50)]

@@ -28,7 +28,7 @@ def tls_to(server: Path, *, ask_for_certificate: bool = False) -> Generator[int]
     thread = threading.Thread(target=asyncio.run, args=(proxy.run(),), daemon=True)
     thread.start()
     try:
-        yield proxy.port.result(timeout=10)
+        yield proxy.port.result(timeout=60)
     finally:
         proxy.stop()
         thread.join()

@@ -22,7 +22,7 @@ from holdfast.stores.sqlite.wakeups import file_watch as watch_module
 from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch, wake_file
 from tests.stores.sqlite.descriptors import under
 
-PROMPTLY = 10.0
+PROMPTLY = 60.0
 """Far more than any wake-up takes, so that a busy machine fails no test; what is lost never comes."""
 
 POKING = """
@@ -178,14 +178,14 @@ def test_an_idle_watch_makes_no_calls_and_uses_no_processor_time(path: Path) -> 
     with other_process(COMMITTING, str(path), "wal") as other, watching(path) as calls:
         other.do()
         settle(calls)
-        before = time.process_time()
+        before = _processor_time("holdfast-watch")
 
         with pytest.raises(queue.Empty):
             calls.get(timeout=2)
 
-        used = time.process_time() - before
-    sys.stdout.write(f"idle for 2 s: {used * 1000:.2f} ms of processor time\n")
-    assert used < 0.02
+        used = _processor_time("holdfast-watch") - before
+    sys.stdout.write(f"idle for 2 s: {used} ticks of processor time\n")
+    assert used <= 2
 
 
 def test_writes_to_other_files_in_the_directory_cost_nothing(path: Path) -> None:

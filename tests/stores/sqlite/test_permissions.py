@@ -56,7 +56,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
 def attempt(path: Path) -> str:
     """The error of a process without root privileges when it starts a job."""
     command = [sys.executable, "-c", ATTEMPT, f"sqlite:///{path}"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
     return ended.stdout + ended.stderr
 
 

@@ -27,7 +27,7 @@ class SlowNumber:
 
     def __conform__(self, protocol: object) -> int:
         self.asked.set()
-        self.given.wait(10)
+        self.given.wait(60)
         return 1
 
 
@@ -127,7 +127,7 @@ async def test_a_rollback_undoes_the_statement_of_a_cancelled_task(open_store: S
     tx = await open_store.begin()
     slow = SlowNumber()
     statement = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
-    await asyncio.to_thread(slow.asked.wait, 10)
+    await asyncio.to_thread(slow.asked.wait, 60)
     statement.cancel()
     await asyncio.gather(statement, return_exceptions=True)
 
@@ -150,7 +150,7 @@ async def test_a_guard_waits_for_the_statements_of_the_application_without_block
     await tx.native.execute("create table ledger (id integer)")
     slow = SlowNumber()
     statement = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
-    await asyncio.to_thread(slow.asked.wait, 10)
+    await asyncio.to_thread(slow.asked.wait, 60)
 
     check = asyncio.ensure_future(tx.perform(Guard(Claim("missing", "token"))))
     checked, _ = await asyncio.wait([check], timeout=0.2)
@@ -170,7 +170,7 @@ async def test_a_guard_waits_for_earlier_operations(path: Path) -> None:
     tx = await store.begin()
     clock.slow = True
     start = asyncio.ensure_future(tx.perform(Start((new_job(),))))
-    await asyncio.to_thread(clock.asked.wait, 10)
+    await asyncio.to_thread(clock.asked.wait, 60)
 
     check = asyncio.ensure_future(tx.perform(Guard(Claim("missing", "token"))))
     checked, _ = await asyncio.wait([check], timeout=0.2)
@@ -204,7 +204,7 @@ async def test_a_statement_requested_after_the_commit_is_refused(open_store: Sql
     await tx.native.execute("create table ledger (id integer)")
     slow = SlowNumber()
     first = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
-    await asyncio.to_thread(slow.asked.wait, 10)
+    await asyncio.to_thread(slow.asked.wait, 60)
     ending = asyncio.ensure_future(tx.commit())
     await asyncio.sleep(0)
     second = asyncio.ensure_future(tx.native.execute("insert into ledger values (2)"))

@@ -86,7 +86,7 @@ async def test_a_cancelled_begin_does_not_block_later_transactions(open_store: S
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    tx = await asyncio.wait_for(open_store.begin(), 10)
+    tx = await asyncio.wait_for(open_store.begin(), 60)
     await tx.rollback()
 
 
@@ -125,7 +125,7 @@ def test_a_transaction_of_a_closed_loop_does_not_block_later_transactions(store:
 
     opened = asyncio.Event()
     loop.run_until_complete(leave_behind())
-    assert loop.reported.wait(10)
+    assert loop.reported.wait(60)
     loop.close()
     del loop
     gc.collect()
@@ -143,7 +143,7 @@ async def test_the_write_queue_skips_a_cancelled_task(open_store: SqliteStore) -
     first.cancel()
     await hold.rollback()
 
-    tx = await asyncio.wait_for(second, 10)
+    tx = await asyncio.wait_for(second, 60)
     await tx.rollback()
     assert first.cancelled()
 
@@ -182,7 +182,7 @@ async def test_a_begin_that_waits_when_the_store_is_closed_is_refused(path: Path
     await hold.rollback()
 
     with pytest.raises(RuntimeError, match="was closed"):
-        await asyncio.wait_for(late, 10)
+        await asyncio.wait_for(late, 60)
     await store.open()
     await (await store.begin()).rollback()
     await store.close()
@@ -195,7 +195,7 @@ async def test_a_transaction_that_is_open_when_the_store_is_closed_can_be_rolled
     await tx.perform(Start((new_job(),)))
 
     await store.close()
-    await asyncio.wait_for(tx.rollback(), 10)
+    await asyncio.wait_for(tx.rollback(), 60)
 
     await store.open()
     assert await store.perform(GetStats()) == []

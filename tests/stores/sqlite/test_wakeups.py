@@ -19,7 +19,7 @@ from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups import hint_table
 from holdfast.testing.builders import new_job
 
-PROMPTLY = 10.0
+PROMPTLY = 60.0
 
 STARTING = """
 import sys

@@ -194,14 +194,14 @@ def test_closing_waits_for_a_thread_that_is_writing(path: Path) -> None:
     clock.slow = True
     writing = threading.Thread(target=lambda: answers.append(store.perform_sync(Start((new_job(),)))))
     writing.start()
-    clock.asked.wait(10)
+    clock.asked.wait(60)
 
     closing = threading.Thread(target=store.close_sync)
     closing.start()
     closing.join(0.2)
     clock.given.set()
-    closing.join(10)
-    writing.join(10)
+    closing.join(60)
+    writing.join(60)
 
     assert len(answers) == 1
 
@@ -230,10 +230,10 @@ def test_a_write_that_waits_when_the_store_is_closed_opens_no_connection(
     monkeypatch.setattr(write_queue(path), "enter_sync", enter_sync)
     writing = threading.Thread(target=write)
     writing.start()
-    waiting.wait(10)
+    waiting.wait(60)
     store.close_sync()
     hold.rollback()
-    writing.join(10)
+    writing.join(60)
 
     assert "was closed" in str(errors)
     assert not opened
@@ -253,7 +253,7 @@ async def test_a_thread_that_could_not_start_starts_with_the_next_operation(
             with pytest.raises(RuntimeError, match="new thread"):
                 await ask()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await open_store.perform(Start((new_job(),)))
         await open_store.perform(GetStats())
         await (await open_store.begin()).rollback()
@@ -265,7 +265,7 @@ async def test_a_commit_succeeds_if_the_wake_up_fails(path: Path) -> None:
     await store.open()
 
     store.perform_sync(Start((new_job(),)))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         for _ in range(2):
             await store.perform(Start((new_job(),)))
         tx = await store.begin()

@@ -165,7 +165,7 @@ async def test_concurrency_retry_and_middlewares_are_passed_to_the_worker() -> N
 
     @mine.job
     async def meet(attempt: Attempt) -> int:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await both.wait()
         if attempt.job.attempt == 1:
             raise ValueError

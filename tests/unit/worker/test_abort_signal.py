@@ -21,7 +21,7 @@ def test_a_waiter_on_a_closed_event_loop_does_not_affect_the_others() -> None:
 
     assert signal.fire("timeout")
 
-    other.join(10)
+    other.join(60)
     assert received == ["timeout"]
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     waiting.close()

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 
 R = TypeVar("R")
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 """Seconds of real time after which a wait fails."""
 
 

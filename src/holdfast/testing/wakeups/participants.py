@@ -12,7 +12,7 @@ from typing import Self
 from holdfast.core.ids import new_token
 from holdfast.engine.wakeups import ConnectedWakeups, Hints, Wakeups
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 """Seconds after which a hint counts as lost."""
 
 WakeupsFactory = Callable[[], Wakeups]
