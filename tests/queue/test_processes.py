@@ -110,6 +110,7 @@ class Harness:
             producer.communicate()
         for consumer in self.consumers:
             consumer.close()
+        self.store.close_sync()
 
 
 @pytest.fixture(params=ADDRESSES)

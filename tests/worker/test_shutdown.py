@@ -283,7 +283,7 @@ async def test_a_worker_stops_while_the_store_hangs(
 
     chain = await harness.start(long.bind())
     try:
-        async with asyncio.timeout(TIMEOUT), harness.worker(grace=0):
+        async with asyncio.timeout(TIMEOUT), harness.worker(grace=0, lease=1):
             await harness.ended(chain)
     finally:
         faulty.hold.set()
