@@ -41,7 +41,7 @@ def is_stored(replica: Any, namespace: str, job_id: str) -> bool:
 
 def test_a_confirmed_start_is_on_the_replica_when_it_returns(pair: tuple[RedisServer, RedisServer]) -> None:
     primary, replica = pair
-    store = RedisStore(primary.address("shop", wait="1"))
+    store = RedisStore(primary.address("shop", wait="1", timeout="60"))
     store.open_sync()
 
     with replica.connect() as client:
@@ -57,7 +57,7 @@ async def test_a_confirmed_start_is_on_the_replica_when_it_returns_in_async_code
     pair: tuple[RedisServer, RedisServer],
 ) -> None:
     primary, replica = pair
-    store = RedisStore(primary.address("shop", wait="1"))
+    store = RedisStore(primary.address("shop", wait="1", timeout="60"))
     await store.open()
 
     with replica.connect() as client:
@@ -70,7 +70,7 @@ async def test_a_confirmed_start_is_on_the_replica_when_it_returns_in_async_code
 def test_a_write_whose_reply_was_lost_is_confirmed_too(pair: tuple[RedisServer, RedisServer]) -> None:
     primary, replica = pair
     with proxy_to(primary.socket) as proxy, replica.connect() as client:
-        store = RedisStore(primary.tcp_address("shop", port=proxy.port, wait="1"))
+        store = RedisStore(primary.tcp_address("shop", port=proxy.port, wait="1", timeout="60"))
         store.open_sync()
         store.perform_sync(Start((new_job(),)))
         proxy.cut_at("EVALSHA")
@@ -90,7 +90,7 @@ def test_a_full_server_confirms_a_write_whose_reply_was_lost(
 ) -> None:
     primary, _ = pair
     with proxy_to(primary.socket) as proxy, primary.connect() as client:
-        store = RedisStore(primary.tcp_address(port=proxy.port, wait="1"))
+        store = RedisStore(primary.tcp_address(port=proxy.port, wait="1", timeout="60"))
         store.open_sync()
         store.perform_sync(Start((new_job(),)))
         (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
