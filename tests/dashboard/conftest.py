@@ -58,8 +58,8 @@ def browse(client: Client) -> Open:
     """Opens a dashboard for a viewer: `browse("read", types=["add"])`."""
 
     def opened(role: Any = "admin", **access: Any) -> Browser:
-        options = {name: access.pop(name) for name in ("read_only", "hosts", "timeout") if name in access}
-        options = {"timeout": TIMEOUT, **options}
+        names = ("read_only", "hosts", "timeout")
+        options: dict[str, Any] = {"timeout": TIMEOUT} | {name: access.pop(name) for name in names if name in access}
         return Browser(dashboard(client, lambda _request: Access(role, **access), **options))
 
     return opened

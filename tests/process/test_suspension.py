@@ -10,13 +10,14 @@ from holdfast import Chain
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
+from holdfast.registry.jobs import AnyJobType
 from tests.freezing import freeze
 from tests.process.fleet import TIMEOUT, Fleet
 from tests.process.handlers import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 from tests.process.harness import Harness
 from tests.waiting import wait_until
 
-HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
+HANDLERS: list[AnyJobType] = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
 REASONS = ["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
 
 

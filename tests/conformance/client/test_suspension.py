@@ -31,7 +31,14 @@ LEASE = 300.0
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """On a busy machine the store may take longer to answer than a worker waits."""
-    monkeypatch.setattr(lease_guard_module, "answer_timeout", lambda shortest: TIMEOUT)
+    _answer_within(TIMEOUT, monkeypatch)
+
+
+def _answer_within(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer_timeout(shortest: float) -> float:
+        return seconds
+
+    monkeypatch.setattr(lease_guard_module, "answer_timeout", answer_timeout)
 
 
 async def _claim(harness: ClientHarness, worker: str) -> Record:
@@ -122,7 +129,7 @@ async def test_a_store_that_does_not_answer_promptly_is_not_waited_for(
 ) -> None:
     await harness.client.start(harness.jobs.job(value).bind(1))
     holding = _held(harness, await _claim(harness, "frozen"), renewed=3 * LEASE)
-    monkeypatch.setattr(lease_guard_module, "answer_timeout", lambda shortest: 0.05)
+    _answer_within(0.05, monkeypatch)
     faulty = FaultyStore(harness.store)
     answered = threading.Event()
     faulty.watch = lambda operation, answer: answered.set()

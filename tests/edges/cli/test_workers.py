@@ -14,8 +14,8 @@ MISSING = "3 jobs of `add` are due and no live worker runs that type"
 
 def listed(holdfast: CommandLine) -> list[dict[str, Any]]:
     """The workers, as soon as there is one."""
-    workers: list[dict[str, Any]] = []
-    wait_until(lambda: bool(workers.extend(holdfast.json("workers")["workers"]) or workers))
+    wait_until(lambda: bool(holdfast.json("workers")["workers"]))
+    workers: list[dict[str, Any]] = holdfast.json("workers")["workers"]
     return workers
 
 

@@ -96,7 +96,8 @@ def starts(store: PostgresStore) -> bool:
 
 async def starts_too(store: PostgresStore) -> bool:
     with suppress(StoreUnavailable):
-        return bool(await store.perform(Start((new_job(),))))
+        started = await store.perform(Start((new_job(),)))
+        return bool(started)
     return False
 
 
