@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import psycopg
@@ -15,7 +15,14 @@ from holdfast.stores.postgres.rows import SQL
 
 def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """The query plan of a statement after its execution, which is rolled back."""
-    rendered = Renderer.of(store.schema, Style.NUMBERED)(SQL[name])
+    return plan_of(store, connection, SQL[name], parameters)
+
+
+def plan_of(
+    store: PostgresStore, connection: psycopg.Connection, text: str, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The same of a statement that a verb composes."""
+    rendered = Renderer.of(store.schema, Style.NUMBERED)(text)
     values = sql.Composed([sql.Literal(parameters[name]) for name in rendered.names]).join(", ")
     query = sql.Composed([sql.SQL("explain (analyze, buffers, format json) execute planned ("), values, sql.SQL(")")])
     with connection.transaction(force_rollback=True):
@@ -27,6 +34,14 @@ def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parame
     assert row is not None
     found: dict[str, Any] = row[0][0]["Plan"]
     return found
+
+
+def rows_of(
+    store: PostgresStore, connection: psycopg.Connection, text: str, parameters: Mapping[str, Any]
+) -> list[Any]:
+    """The rows of a statement."""
+    rendered = Renderer.of(store.schema, Style.NAMED)(text)
+    return connection.execute(rendered.encoded, parameters).fetchall()
 
 
 def nodes_of(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -97,8 +97,7 @@ def found_by_index(dialect: Dialect, wanted: Filter, status: Status | None, *, f
     """The conditions that an index answers, on the first and the last job of a chain, or twice on the same job."""
     found = [("key", f"{first}.key = {dialect.text('key')}", wanted.key)]
     if by_status(wanted, status):
-        found.append(_status(status, last))
-        found.append(_types(dialect, wanted, last))
+        found += _of_last(dialect, wanted, status, last)
         found.append(("fingerprint", f"{last}.fingerprint = {dialect.text('fingerprint')}", wanted.fingerprint))
     return _joined(found)
 
@@ -108,14 +107,13 @@ def all_conditions(dialect: Dialect, wanted: Filter, status: Status | None, *, f
     text, parameters = found_by_index(dialect, wanted, status, first=first, last=last)
     more, values = _joined(
         [
-            *([] if by_status(wanted, status) else [_status(status, last), _types(dialect, wanted, last)]),
+            *([] if by_status(wanted, status) else _of_last(dialect, wanted, status, last)),
             ("chain_types", dialect.one_of(f"{first}.type", "chain_types"), _names(dialect, wanted.chain_types)),
             ("created_since", f"{first}.created_at >= {dialect.integer('created_since')}", wanted.created_since),
             ("created_until", f"{first}.created_at < {dialect.integer('created_until')}", wanted.created_until),
             ("failed_since", f"{last}.finished_at >= {dialect.integer('failed_since')}", wanted.failed_since),
             ("finished_since", f"{last}.finished_at >= {dialect.integer('finished_since')}", wanted.finished_since),
             ("worker", f"{last}.worker = {dialect.text('worker')}", wanted.worker),
-            ("", f"{last}.scheduled_at > {dialect.now}", wanted.scheduled or None),
         ]
     )
     text, parameters = text + more, parameters | values
@@ -127,12 +125,12 @@ def all_conditions(dialect: Dialect, wanted: Filter, status: Status | None, *, f
     return text, parameters
 
 
-def below(op: ListJobs | ListChains, before: str) -> str:
+def below(op: ListJobs | ListChains, before: str, last: str = "last") -> str:
     """The condition on a last job whose chain may be older than the row with the seq `before`.
 
     A chain is not newer than its last job. Only a chain of one job has the same seq.
     """
-    return "" if op.before is None else f" and (last.chain_index > 0 or last.seq < {before})"
+    return "" if op.before is None else f" and ({last}.chain_index > 0 or {last}.seq < {before})"
 
 
 def narrowed(statement: str, conditions: str) -> str:
@@ -154,6 +152,14 @@ def _error(dialect: Dialect, search: ErrorSearch, row: str) -> Condition:
 
 def _status(status: Status | None, row: str) -> tuple[str, str, Any]:
     return "", f"{row}.status = '{status and status.value}'", status
+
+
+def _of_last(dialect: Dialect, wanted: Filter, status: Status | None, row: str) -> list[tuple[str, str, Any]]:
+    return [_status(status, row), _types(dialect, wanted, row), _scheduled(dialect, wanted, row)]
+
+
+def _scheduled(dialect: Dialect, wanted: Filter, row: str) -> tuple[str, str, Any]:
+    return "", f"{row}.scheduled_at > {dialect.now}", wanted.scheduled or None
 
 
 def _types(dialect: Dialect, wanted: Filter, row: str) -> tuple[str, str, Any]:

@@ -13,6 +13,7 @@ from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.listing import (
     NEWEST,
+    RECENT,
     all_conditions,
     below,
     by_status,
@@ -22,7 +23,7 @@ from holdfast.stores.sql.listing import (
     needs_scan,
     statuses,
 )
-from holdfast.stores.sql.plan import Statement
+from holdfast.stores.sql.plan import Row, Statement
 
 _JOBS = SQL["list_jobs"]
 _CHAINS = SQL["list_chains"]
@@ -30,7 +31,10 @@ _CHAINS_WITH_LAST = SQL["list_chains_with_last"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
 _CHAINS_BY_NEWEST = SQL["list_chains_by_newest"]
 _FLOOR = SQL["list_floor"]
-_FLOOR_BY_LAST = SQL["list_floor_by_last"]
+_SEQS = SQL["seqs"]
+_SEQS_BY_STATUS = SQL["seqs_by_status"]
+_SEQS_BY_TYPE = SQL["seqs_by_type"]
+_SEQS_RECENT = SQL["seqs_recent"]
 
 _OF_CHAIN = (
     " and (job.id = :chain_id::text and job.chain_index = 0 or job.chain_id = :chain_id::text and job.chain_index > 0)"
@@ -41,6 +45,9 @@ _KEPT = """ and (job.expires_at is null or job.finished_at + job.keep > holdfast
        and done.finished_at + done.keep <= holdfast.clock(:now::bigint))"""
 
 _BEFORE = ":before::bigint"
+_PLACE = "select 0::bigint as seq /* seqs */"
+_BY_TYPE_AND_SEQ = (Status.BLOCKED, Status.FAILED, Status.CANCELLED)
+"""The statuses whose index has the type and the seq."""
 
 
 class _Dialect:
@@ -73,19 +80,26 @@ _DIALECT = _Dialect()
 
 
 def list_jobs(execution: Execution, op: ListJobs) -> Plan[Listing[Record]]:
-    floor = yield from _floor(op)
+    floor = yield from _floor(execution, op)
     jobs: list[Record] = []
     for status in statuses(op.filter):
         conditions, parameters = all_conditions(_DIALECT, op.filter, status, first="job", last="job")
         if op.filter.chain_id is not None:
             conditions += _OF_CHAIN
-        jobs += map(record, (yield _page(execution, op, _JOBS, conditions, parameters, floor)))
+        if status is Status.PENDING and may_be_recent(op.filter, status, floor):
+            given = {"before": op.before, "recent": RECENT}
+            recent = yield _page(execution, op, _of(_JOBS, _SEQS_RECENT), conditions, parameters | given, floor)
+            if len(recent) > op.limit:
+                jobs += map(record, recent)
+                continue
+        statement = _of(_JOBS, _seqs(op.filter, status))
+        jobs += map(record, (yield _page(execution, op, statement, conditions, parameters, floor)))
     jobs.sort(key=lambda job: -job.seq)
     return Listing.cut(jobs, [job.seq for job in jobs], op.limit, floor)
 
 
 def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecord]]:
-    floor = yield from _floor(op)
+    floor = yield from _floor(execution, op)
     found: dict[int, str] = {}
     for status in statuses(op.filter):
         conditions, parameters = all_conditions(_DIALECT, op.filter, status, first="job", last="last")
@@ -94,9 +108,7 @@ def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecor
         if op.filter.kept:
             conditions += _KEPT
         if may_be_recent(op.filter, status, floor):
-            by_index, _ = found_by_index(_DIALECT, op.filter, status, first="job", last="last")
-            newest = narrowed(_CHAINS_BY_NEWEST, by_index + below(op, _BEFORE))
-            rows = yield _page(execution, op, newest, conditions, parameters | {"newest": NEWEST}, floor)
+            rows = yield from _recent_chains(execution, op, status, conditions, parameters)
             if len(rows) > op.limit:
                 found |= dict(rows)
                 continue
@@ -113,6 +125,39 @@ def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecor
     answer = Listing(stored[chain_id] for chain_id in listing if chain_id in stored)
     answer.next_before = listing.next_before
     return answer
+
+
+def _recent_chains(
+    execution: Execution, op: ListChains, status: Status | None, conditions: str, parameters: dict[str, Any]
+) -> Plan[list[Row]]:
+    """The chains of a status with many jobs, if there are enough among the recent ones."""
+    rows: list[Row] = []
+    if status is Status.PENDING:
+        # No index has pending jobs by seq, so the recent first jobs are read before all pending ones are.
+        floor = yield from _lowest(execution, op, _SEQS, " and job.chain_index = 0", {}, RECENT)
+        rows = yield _page(execution, op, _CHAINS_WITH_LAST, conditions, parameters, floor)
+    if len(rows) <= op.limit:
+        by_index, values = found_by_index(_DIALECT, op.filter, status, first="job", last="job")
+        seqs = narrowed(_seqs(op.filter, status), by_index + below(op, _BEFORE, "job"))
+        newest = _of(_CHAINS_BY_NEWEST, seqs.replace(":limit", ":newest"))
+        rows = yield _page(execution, op, newest, conditions, parameters | values | {"newest": NEWEST}, None)
+    return rows
+
+
+def _seqs(wanted: Filter, status: Status | None) -> str:
+    """The statement that finds the newest jobs of a status."""
+    if not by_status(wanted, status) or wanted.fingerprint is not None:
+        return _SEQS
+    if status in _BY_TYPE_AND_SEQ and not wanted.types:
+        return _SEQS_BY_TYPE.replace("/* of status */", f" and job.status = '{status.value}'")
+    return _SEQS_BY_STATUS
+
+
+def _of(statement: str, seqs: str) -> str:
+    """A statement about the jobs that another one finds."""
+    before, place, after = statement.partition(_PLACE)
+    assert place, "the statement has a place for the seqs"
+    return before + seqs + after
 
 
 def _needs_last(wanted: Filter, status: Status | None) -> bool:
@@ -142,22 +187,37 @@ def _page(
     return Statement(narrowed(statement, conditions), parameters)
 
 
-def _floor(op: ListJobs | ListChains) -> Plan[int | None]:
+def _floor(execution: Execution, op: ListJobs | ListChains) -> Plan[int | None]:
     """The seq of the oldest row to read; None if the list reads to the end."""
-    is_chains = isinstance(op, ListChains)
     floors: list[int] = []
     for status in statuses(op.filter):
         if not needs_scan(op.filter, status):
             continue
-        by_last = is_chains and by_status(op.filter, status)
-        last = "last" if by_last else "job"
-        conditions, parameters = found_by_index(_DIALECT, op.filter, status, first="job", last=last)
-        if is_chains and not by_last:
+        conditions, parameters = found_by_index(_DIALECT, op.filter, status, first="job", last="job")
+        if isinstance(op, ListChains) and not by_status(op.filter, status):
             conditions += " and job.chain_index = 0"
-        if op.before is not None:
-            # Also for chains that are found by their last job: the floor must be lower, or the list would not end.
-            conditions += f" and {last}.seq < {_BEFORE}"
-            parameters["before"] = op.before
-        statement = narrowed(_FLOOR_BY_LAST if by_last else _FLOOR, conditions)
-        floors += [seq for (seq,) in (yield Statement(statement, parameters | {"offset": op.scan - 1}))]
+        floor = yield from _lowest(execution, op, _seqs(op.filter, status), conditions, parameters, op.scan)
+        floors += [] if floor is None else [floor]
     return max(floors, default=None)
+
+
+def _lowest(
+    execution: Execution,
+    op: ListJobs | ListChains,
+    seqs: str,
+    conditions: str,
+    parameters: dict[str, Any],
+    count: int,
+) -> Plan[int | None]:
+    """The lowest seq of the newest jobs; None if there are fewer than `count`.
+
+    Also for chains that are found by their last job it is below `before`. Otherwise the list would not end.
+    """
+    if op.before is not None:
+        conditions += f" and job.seq < {_BEFORE}"
+        parameters = parameters | {"before": op.before}
+    if ":now" in conditions:
+        parameters = parameters | {"now": execution.clock}
+    statement = _of(_FLOOR, narrowed(seqs, conditions))
+    rows = yield Statement(statement, parameters | {"limit": count, "offset": count - 1})
+    return rows[0][0] if rows else None

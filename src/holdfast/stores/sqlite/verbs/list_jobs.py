@@ -150,6 +150,6 @@ def _floor(execution: Execution, operation: ListJobs | ListChains) -> Plan[int |
             # Also for chains that are found by their last job: the floor must be lower, or the list would not end.
             conditions += f" and {last}.seq < :before"
         statement = _FLOOR_BY_LAST if by_last else _FLOOR_BY_STATUS if by_status(operation.filter, status) else _FLOOR
-        parameters |= {"before": operation.before, "offset": operation.scan - 1}
+        parameters |= {"before": operation.before, "offset": operation.scan - 1, "now": execution.now}
         floors += [seq for (seq,) in (yield Statement(narrowed(statement, conditions), parameters))]
     return max(floors, default=None)

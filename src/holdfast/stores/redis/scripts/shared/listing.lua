@@ -71,6 +71,21 @@ local function shown(first, last)
     and (not error_search or error_contains(last))
 end
 
+-- rejected: whether a row certainly does not match, and its number.
+-- It reads the first values of the state only: most rows do not match, and a table of all values takes longer.
+local function rejected(id, state, of_chains)
+  local _, seq, created_at, _, status, _, type, chain, _, _, _, _, _, its_worker = cmsgpack.unpack_limit(state, 13)
+  if of_chains and chain or since and created_at < tonumber(since) or until_ and created_at >= tonumber(until_) then
+    return true, seq
+  end
+  -- The first job of a chain is also its last one, unless others follow. They follow completed jobs only.
+  if of_chains and status == COMPLETED and redis.call('EXISTS', prefix .. 'c:' .. id) == 1 then
+    return false, seq
+  end
+  local other = statuses and not statuses[status] or types and not types[type] or worker and its_worker ~= worker
+  return other or error_search and redis.call('HEXISTS', job_key(id), 'e') == 0, seq
+end
+
 -- older_in_chain: the number of jobs after a chain's first with a lower number. The list is in the order of the numbers.
 local function older_in_chain(key, seq)
   local low, high = 0, redis.call('LLEN', key)
@@ -129,14 +144,17 @@ local function list(consider, of_chains)
   local answer = { '' }
   local ids, matches = window(of_chains), 0
   for n, id in ipairs(ids) do
-    -- nil: a job that the caller named was deleted meanwhile.
-    local job = load(id)
-    if job and consider(answer, job) then
-      matches = matches + 1
-    end
-    if job and (matches >= limit or (n == #ids and #ids == op[4])) then
-      answer[1] = int(job.seq)
-      break
+    -- false: a job that the caller named was deleted meanwhile.
+    local state = redis.call('HGET', job_key(id), 's')
+    if state then
+      local no, seq = rejected(id, state, of_chains)
+      if not no and consider(answer, load(id)) then
+        matches = matches + 1
+      end
+      if matches >= limit or (n == #ids and #ids == op[4]) then
+        answer[1] = int(seq)
+        break
+      end
     end
   end
   return answer
