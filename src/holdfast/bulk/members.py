@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.bulk.actions import Action, narrowed
 from holdfast.bulk.names import BULK_TYPES
 from holdfast.core.record import ChainRecord, Status
-from holdfast.engine.operations import Filter, GetStats, ListChains
+from holdfast.engine.operations import Filter, GetStats, ListChains, TypeStats
 from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError
 
@@ -44,6 +44,8 @@ class Preview:
     shown: Sequence[ChainRecord] = ()
     types: Sequence[str] = ()
     """The types of the current jobs: what `pause` would pause."""
+    from_counts: bool = False
+    """Whether `count` comes from the counts of the store, which may be some seconds old."""
 
 
 @dataclass(slots=True)
@@ -69,11 +71,20 @@ class Members:
         return True
 
 
-async def preview(store: Store, action: Action, chosen: Filter, *, seconds: float = PREVIEW_SECONDS) -> Preview:
-    """Count the chains that the action would change, for a limited time."""
-    counted = await _counted(store, action, chosen)
-    if counted is not None and not counted:
-        return Preview()
+async def preview(
+    store: Store,
+    action: Action,
+    chosen: Filter,
+    stats: Sequence[TypeStats] | None = None,
+    *,
+    seconds: float = PREVIEW_SECONDS,
+) -> Preview:
+    """Count the chains that the action would change, for a limited time.
+
+    `stats`: the counts of the store that the caller has already read.
+    """
+    # Without any count the list is read: the counts of the caller may be some seconds old.
+    counted = await _counted(store, action, chosen, stats) or None
     members = Members()
     shown: list[ChainRecord] = []
     try:
@@ -88,11 +99,13 @@ async def preview(store: Store, action: Action, chosen: Filter, *, seconds: floa
     except TooSlow:
         members.complete = False
     if counted is not None:
-        return Preview(sum(counted.values()), True, shown, sorted(counted))
+        return Preview(sum(counted.values()), True, shown, sorted(counted), from_counts=True)
     return Preview(members.count, members.complete, shown, sorted(members.types))
 
 
-async def _counted(store: Store, action: Action, chosen: Filter) -> dict[str, int] | None:
+async def _counted(
+    store: Store, action: Action, chosen: Filter, stats: Sequence[TypeStats] | None
+) -> dict[str, int] | None:
     """The number of chains per type, from the counts of the store. None if they do not know the filter.
 
     A job that is not completed is the last one of its chain, so the jobs with a status are as many as the chains.
@@ -102,7 +115,9 @@ async def _counted(store: Store, action: Action, chosen: Filter) -> dict[str, in
         return None
     if usable != Filter(statuses=usable.statuses, scheduled=usable.scheduled, types=usable.types):
         return None
-    rows = [row for row in await store.perform(GetStats()) if row.type not in BULK_TYPES]
+    if stats is None:
+        stats = await store.perform(GetStats())
+    rows = [row for row in stats if row.type not in BULK_TYPES]
     found = {
         row.type: row.scheduled if usable.scheduled else sum(row.counts.get(status, 0) for status in usable.statuses)
         for row in rows

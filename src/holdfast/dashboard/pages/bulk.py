@@ -38,7 +38,8 @@ async def confirm(view: View) -> Response:
         found = chosen(view, query)
         seen = None
         if found is not None:
-            seen = await view.viewer.read(preview(view.settings.client.store, action, found))
+            stats = list((await view.viewer.stats()).types.values())
+            seen = await view.viewer.read(preview(view.settings.client.store, action, found, stats))
         problem = ""
     except ValueError as error:
         seen, problem = None, str(error)
@@ -46,6 +47,7 @@ async def confirm(view: View) -> Response:
     return view.page(
         "bulk_new.html", action=action, title=TITLES[action], query=query, seen=seen, problem=problem,
         role=_role(action), most=MOST, jobs=jobs,
+        mark="~" if seen and seen.from_counts and view.viewer.approximate else "",
     )  # fmt: skip
 
 
