@@ -1,6 +1,6 @@
 """Pictures of the dashboard for docs/ and the README, in light and dark: `make screenshots`.
 
-A shop in memory whose clock is moved through the last hour: orders, declined cards, a bill that waits, running exports.
+A shop on SQLite whose clock is moved through the last hour: orders, declined cards, a bill that waits, running exports.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.async_api import Browser, async_playwright
@@ -18,7 +19,6 @@ from playwright.async_api import Browser, async_playwright
 from holdfast import Attempt, Bound, Client, Jobs, Limit, Retry
 from holdfast.cli.dashboard_server import serve
 from holdfast.dashboard import Access, dashboard
-from holdfast.stores.memory import MemoryStore
 from holdfast.testing import ManualClock, drain
 from holdfast.worker import Worker
 from tests.browser.installed import BROWSER
@@ -78,22 +78,25 @@ async def main() -> int:
         sys.stderr.write("no browser: make browser\n")
         return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
-    store = MemoryStore()
-    async with Client(store, jobs) as client, async_playwright() as playwright:
+    with TemporaryDirectory() as folder:
+        await photograph(f"sqlite:///{folder}/jobs.db", BROWSER)
+    return 0
+
+
+async def photograph(store: str, executable: str) -> None:
+    async with Client(store, jobs, migrate=True) as client, async_playwright() as playwright:
         pages = await fill(client)
-        store.clock = None
-        browser = await playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        client.store.clock = None
+        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         listening = socket.socket()
         listening.bind(("127.0.0.1", 0))
-        # Viewers of named types do not see what `doctor` says about a store in memory.
-        app = dashboard(client, lambda _: Access("admin", user="ada", types=list(jobs)))
+        app = dashboard(client, lambda _: Access("admin", user="ada"))
         async with serve(app, listening), Worker(client, concurrency=8, worker_id="worker-1", grace=0):
             for scheme in ("light", "dark"):
                 for name, path in pages.items():
                     url = f"http://127.0.0.1:{listening.getsockname()[1]}{path}"
                     await picture(browser, url, name, scheme)
         await browser.close()
-    return 0
 
 
 async def fill(client: Client) -> dict[str, str]:

@@ -35,9 +35,11 @@
     const found = data(figure.dataset.chart);
     if (!found) return;
     const show = found.unit === "seconds" ? duration : count;
+    const box = getComputedStyle(figure);
+    const width = figure.clientWidth - parseFloat(box.paddingLeft) - parseFloat(box.paddingRight);
     const axis = { stroke: colour("muted"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     const options = {
-      width: figure.clientWidth, height: 150, padding: [8, 16, 0, 0], cursor: { sync: { key: "holdfast" }, points: { size: 5 } },
+      width, height: 150, padding: [8, 16, 0, 0], cursor: { sync: { key: "holdfast" }, points: { size: 5 } },
       scales: { y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
       axes: [{ ...axis, size: 26, values: (_chart, ticks) => ticks.map(clock) }, { ...axis, size: 56, values: (_chart, ticks) => ticks.map(show) }],
       series: [
