@@ -11,6 +11,7 @@ from holdfast.contrib.logging import StoreLogs
 from holdfast.dashboard import Access, dashboard
 from holdfast.dashboard.pages import NAVIGATION
 from holdfast.testing import drain
+from holdfast.testing.conformance import StoreFactory
 from tests.dashboard.conftest import Browser
 from tests.edges.cli.test_hostile_data import ALL, MARKUP
 
@@ -22,7 +23,7 @@ async def text_of() -> str:
     return SCRIPT
 
 
-async def test_hostile_text_is_shown_as_text() -> None:
+async def test_hostile_text_is_shown_as_text(make_store: StoreFactory) -> None:
     jobs = Jobs(plugins=[StoreLogs()])
 
     @jobs.job(name=NAMES, limits=[Limit(NAMES, 1, by="reason")])
@@ -42,7 +43,7 @@ async def test_hostile_text_is_shown_as_text() -> None:
             await done.start(refuse.bind(reason=SCRIPT), id=f"{SCRIPT} started", delay=1000)
             return done.output(SCRIPT)
 
-    async with Client("memory://", jobs) as client:
+    async with Client(make_store(), jobs) as client:
         started: list[Chain[Any]] = [
             await client.start(refuse.bind(reason=text), key=text) for text in (ALL, MARKUP, SCRIPT)
         ]
