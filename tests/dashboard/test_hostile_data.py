@@ -3,6 +3,8 @@
 import logging
 import re
 import unicodedata
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +12,7 @@ from holdfast import Attempt, Chain, Client, Fail, Jobs, Limit, Queue
 from holdfast.contrib.logging import StoreLogs
 from holdfast.dashboard import Access, dashboard
 from holdfast.dashboard.pages import NAVIGATION
+from holdfast.engine.store import Store
 from holdfast.testing import drain
 from holdfast.testing.conformance import StoreFactory
 from tests.dashboard.conftest import Browser
@@ -17,6 +20,15 @@ from tests.edges.cli.test_hostile_data import ALL, MARKUP
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(1)>'\"><svg/onload=alert(1)>{{7*7}}</title></textarea>"
 NAMES = "<i>name</i>'\"{{7*7}}"
+
+
+@asynccontextmanager
+async def opened(store: Store) -> AsyncGenerator[Store]:
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 async def text_of() -> str:
@@ -43,7 +55,7 @@ async def test_hostile_text_is_shown_as_text(make_store: StoreFactory) -> None:
             await done.start(refuse.bind(reason=SCRIPT), id=f"{SCRIPT} started", delay=1000)
             return done.output(SCRIPT)
 
-    async with Client(make_store(), jobs) as client:
+    async with opened(make_store()) as store, Client(store, jobs) as client:
         started: list[Chain[Any]] = [
             await client.start(refuse.bind(reason=text), key=text) for text in (ALL, MARKUP, SCRIPT)
         ]
