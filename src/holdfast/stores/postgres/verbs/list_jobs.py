@@ -148,7 +148,7 @@ def _seqs(wanted: Filter, status: Status | None) -> str:
     """The statement that finds the newest jobs of a status."""
     if not by_status(wanted, status) or wanted.fingerprint is not None:
         return _SEQS
-    if status in _BY_TYPE_AND_SEQ and not wanted.types:
+    if status is not None and status in _BY_TYPE_AND_SEQ and not wanted.types:
         return _SEQS_BY_TYPE.replace("/* of status */", f" and job.status = '{status.value}'")
     return _SEQS_BY_STATUS
 
