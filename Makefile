@@ -20,6 +20,7 @@ quick: lint  ## under a minute: lint, unit tests, memory and SQLite conformance,
 	    tests/unit tests/conformance tests/worker --ignore tests/worker/test_processes.py
 
 # Three processes, also on two cores: most of the time the tests wait for servers. Each process starts its own servers.
+# Blocking calls on Valkey are left out, except with HOLDFAST_EVERY_CASE=1: they get the scripts and answers of Redis.
 test: .venv/dev  ## the whole suite, on real servers
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
