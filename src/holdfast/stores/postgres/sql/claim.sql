@@ -12,12 +12,13 @@ with recursive clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), lanes as materialized (
-    select exists (select 1 from holdfast.lane_change)
-        or exists (select 1 from holdfast.lane where lane.wake_at <= (select clock.now from clock))
-        or exists (select 1 from holdfast.track
-                    where track.parked is null and track.type = any(:types::text[])
-                      and track.ready_at <= (select clock.now from clock)
-                      and track.type not in (select paused.type from holdfast.paused)) as present
+    select (select lane_change.seq from holdfast.lane_change order by lane_change.seq limit 1) is not null
+        or (select lane.wake_at from holdfast.lane where lane.wake_at is not null order by lane.wake_at limit 1)
+           <= (select clock.now from clock) is true
+        or exists (select 1 from unnest(:types::text[]) served (type)
+                    where served.type not in (select paused.type from holdfast.paused)
+                      and (select track.ready_at from holdfast.track where track.parked is null and track.type = served.type
+                            order by track.ready_at limit 1) <= (select clock.now from clock)) as present
 ), wanted as materialized (
     select terms.type, terms.lease, terms.max_attempts, terms.ahead
       from unnest(:types::text[], :leases::bigint[], :limits::bigint[], :aheads::boolean[])

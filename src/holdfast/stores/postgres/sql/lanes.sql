@@ -1,7 +1,7 @@
 -- lanes_admit: add the tracks of new jobs, with their lanes and limits. A statement of its own: the rows are visible to all
 -- when a claim locks them. Returns the types, and the number of the next turn.
--- A track that exists is updated, so that this statement waits for a claim that is about to delete it. A track that is
--- parked at a limit or a rate stays there.
+-- A track that exists is locked, so that this statement waits for a claim that is about to delete it. It is written only if
+-- a claim would not read it: a ready track, or one that is parked at a limit or a rate, stays as it is.
 with begun as materialized (
     select holdfast.clock(null) * 4096 as turn
 ), taken as materialized (
@@ -11,8 +11,14 @@ with begun as materialized (
     returning lane_change.seq, lane_change.track, lane_change.type, lane_change.priority, lane_change.details
 ), first as materialized (
     select distinct on (taken.track) taken.* from taken order by taken.track, taken.seq
+), orders as materialized (
+    select known.name from holdfast.limits known where known.kind = 'order'
 ), rule as materialized (
-    select first.track, found.* from first cross join lateral holdfast.lane_rules(first.details) found
+    -- The lanes and limits of a track that exists are known.
+    select found.*
+      from first
+     cross join lateral holdfast.lane_rules(first.details) found
+     where not exists (select 1 from holdfast.track known where known.track = first.track)
 ), new_limits as (
     insert into holdfast.limits (name, kind, declared, per, burst)
     select distinct on (split_part(rule.lane, chr(31), 1)) split_part(rule.lane, chr(31), 1), rule.kind, rule.number, rule.per, rule.burst
@@ -29,23 +35,27 @@ with begun as materialized (
 ), new_tracks as (
     insert into holdfast.track (track, type, priority, fair, lanes, turn)
     select first.track, first.type, first.priority, first.details::json -> 'lanes' ->> 'fair',
-           (select json_agg(rule.lane)::text from rule where rule.track = first.track),
+           (select json_agg(found ->> 'lane')::text from json_array_elements(first.details::json -> 'lanes' -> 'rules') found),
            begun.turn + rank() over (order by first.seq)
       from first, begun
      order by first.track
         on conflict (track) do update
        set ready_at = 0,
-           parked = case when exists (select 1 from holdfast.place where place.lane = track.parked) then null else track.parked end
+           parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
+     where track.ready_at <> 0 or split_part(track.parked, chr(31), 1) in (select orders.name from orders)
 )
 select array(select distinct first.type from first), begun.turn + 2048 from begun
 
 -- lanes_present: whether a claim of these types may find jobs with lanes.
-select exists (select 1 from holdfast.lane_change)
-    or exists (select 1 from holdfast.lane where lane.wake_at <= holdfast.clock(:now::bigint))
-    or exists (select 1 from holdfast.track
-                where track.parked is null and track.type = any(:types::text[])
-                  and track.ready_at <= holdfast.clock(:now::bigint)
-                  and track.type not in (select paused.type from holdfast.paused))
+-- The order lets the planner read each table by its index, also in a plan that was made while the table was empty. After many
+-- starts, `lane_change` has many deleted rows.
+select (select lane_change.seq from holdfast.lane_change order by lane_change.seq limit 1) is not null
+    or (select lane.wake_at from holdfast.lane where lane.wake_at is not null order by lane.wake_at limit 1)
+       <= holdfast.clock(:now::bigint) is true
+    or exists (select 1 from unnest(:types::text[]) served (type)
+                where served.type not in (select paused.type from holdfast.paused)
+                  and (select track.ready_at from holdfast.track where track.parked is null and track.type = served.type
+                        order by track.ready_at limit 1) <= holdfast.clock(:now::bigint))
 
 -- lanes_by_index: let the next statements of the transaction read tables by their indexes.
 -- A statement is planned once per connection. The tables of lanes are often empty then, and a plan that reads them whole would stay.
