@@ -9,7 +9,15 @@ select exists (select 1 from holdfast_lane_change)
                   and type.value not in (select paused.type from holdfast_paused paused))
 
 -- lane_changes: the lanes and tracks that have changed, oldest first.
-select seq, lane, track, details, refund from holdfast_lane_change order by seq limit :limit
+-- Without the tracks that stay as they are: a claim reads them already, or they are parked at a limit or a rate.
+select change.seq, change.lane, case when known.track is null then change.track end,
+       case when known.track is null then change.details end, change.refund
+  from holdfast_lane_change change
+  left join holdfast_track known
+         on known.track = change.track and known.ready_at = 0
+        and not exists (select 1 from holdfast_place place where place.lane = known.parked)
+ order by change.seq
+ limit :limit
 
 -- lane_changes_delete: forget changes.
 delete from holdfast_lane_change where seq in (select value from json_each(:seqs))
