@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from holdfast.engine.operations import Guard, Operation, Renew, ReportProgress, SaveSteps, Settle, Settled
+from holdfast.engine.operations import ClaimJobs, Guard, Operation, Renew, ReportProgress, SaveSteps, Settle, Settled
 from holdfast.errors import ClaimLost, StoreUnavailable
 from torture.history import History
 from torture.settings import Failpoints
@@ -86,12 +86,17 @@ class Watch:
         return "stop" if drawn < points.kill + points.stop else None
 
     def asked(self, operation: Operation[Any]) -> int:
-        """A call begins; returns the time. Releases and suspensions are recorded first: it may be the last call."""
-        if isinstance(operation, Settle):
-            for settlement in operation.settlements:
-                if settlement.outcome in ("released", "suspended"):
-                    claim = settlement.claim
-                    self._history.note("releasing", job=claim.job_id, token=claim.token)
+        """A call begins; returns the time. Claims and releases are recorded first: it may be the last call."""
+        match operation:
+            case ClaimJobs():
+                self._history.note("claiming", token=operation.token, jobs=operation.limit + operation.ahead)
+            case Settle(settlements=settlements):
+                for settlement in settlements:
+                    if settlement.outcome in ("released", "suspended"):
+                        claim = settlement.claim
+                        self._history.note("releasing", job=claim.job_id, token=claim.token)
+            case _:
+                pass
         return self._history.now()
 
     def answered(self, operation: Operation[Any], answer: Any, asked: int) -> None:

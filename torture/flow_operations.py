@@ -17,7 +17,7 @@ LANE = {"serve": "tenant", "ordered": "account"}
 async def start_limited(actor: Actor) -> None:
     """More jobs than their limits allow at once."""
     seconds = [actor.random.choice((0.0, 0.02, 0.05)) for _ in range(actor.random.randint(3, 8))]
-    await actor.start([render.bind(each) for each in seconds])
+    await actor.start([render.bind(each).options(priority=_priority(actor)) for each in seconds])
     for each in seconds:
         await _start_in_lane(actor, serve.bind(_lane(actor), each))
 
@@ -47,7 +47,12 @@ def _lane(actor: Actor) -> str:
     return actor.random.choice("abc")
 
 
+def _priority(actor: Actor) -> int:
+    """Jobs of one lane with different priorities are in different tracks, which two workers may claim at once."""
+    return actor.random.choice((0, 0, 0, 1, 2))
+
+
 async def _start_in_lane(actor: Actor, bound: Bound[Any]) -> None:
     """The key says which lane the job has, so that the audit contains it."""
     key = f"{bound.type.decode_input(bound.input)[LANE[bound.type.name]]}{SEPARATOR}{new_id()}"
-    await actor.start([bound.options(key=key)])
+    await actor.start([bound.options(key=key, priority=_priority(actor))])

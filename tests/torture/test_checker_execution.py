@@ -221,6 +221,23 @@ def test_a_worker_claims_no_more_than_it_may_ahead(number: int, result: Result) 
     assert verdicts(many)[28] is result
 
 
+@pytest.mark.parametrize(
+    ("asked", "number", "result"),
+    [((8,), 8, Result.OK), ((8,), 9, Result.VIOLATED), ((8, 3), 11, Result.OK), ((8, 3), 12, Result.VIOLATED)],
+)
+def test_a_claim_gets_no_more_jobs_than_it_asks_for(asked: tuple[int, ...], number: int, result: Result) -> None:
+    def many(scenario: Scenario) -> None:
+        scenario.facts.concurrency, scenario.facts.timely = 8, False
+        for jobs in asked:
+            scenario.note("claiming", token="t1", jobs=jobs)
+        for place in range(number):
+            scenario.job(f"j{place}")
+        for place in range(number):
+            scenario.claim(f"j{place}", "t1")
+
+    assert verdicts(many)[28] is result
+
+
 @pytest.mark.parametrize(("too_many", "result"), [(False, Result.OK), (True, Result.VIOLATED)])
 def test_a_worker_runs_no_more_handlers_than_it_has_slots(too_many: bool, result: Result) -> None:
     def run(scenario: Scenario) -> None:

@@ -121,13 +121,18 @@ def bounded(evidence: Evidence) -> Tally:
 
 
 def _check_claims(tally: Tally, evidence: Evidence) -> None:
-    """A worker never claims more jobs at once than it may, also ahead of free slots."""
+    """A claim never gets more jobs than it asks for: its free slots, and the jobs ahead of them."""
     if not evidence.facts.concurrency:
         return
-    limit = max(evidence.facts.concurrency, MOST)
-    # A claim without an answer is repeated with its token. With transaction ids, each repetition counts separately.
+    asked = Counter[str]()
+    for note in evidence.noted("claiming"):
+        # A claim without an answer is repeated with its token, and each repetition may claim as many as it asks for.
+        asked[note.facts["token"]] += note.facts["jobs"]
+    # With transaction ids, each repetition counts separately.
     taken = Counter((claim.token, claim.tx, claim.worker) for claim in evidence.changes if is_claim(claim))
     for (token, _, worker), number in taken.items():
+        # Supervised workers write no notes.
+        limit = asked.get(token or "", max(evidence.facts.concurrency, MOST))
         reported = f"{worker} claimed {number} jobs at once with {token}, limit {limit}"
         if number > limit:
             tally.broken(reported, by_audit=True)
