@@ -32,6 +32,18 @@ def test_a_point_of_the_sweep_is_applied_once_and_recorded(tmp_path: Path) -> No
     history.close()
 
 
+def test_a_point_with_a_probability_is_applied_again_and_again(tmp_path: Path) -> None:
+    history = History(tmp_path, "worker-0-1")
+    watch = Watch(history, Failpoints(often={"fail before save_steps": 1.0}))
+
+    watch.meet("save_steps", "after")
+    watch.meet("settle", "before")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            watch.meet("save_steps", "before")
+    history.close()
+
+
 def test_a_sweep_assigns_points_that_were_not_reached(tmp_path: Path) -> None:
     sweep = Sweep(["kill before claim", "fail after claim"], random.Random(1))
 

@@ -113,6 +113,24 @@ def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
     assert first.id in {job.id for job in claim(store, 5)}
 
 
+def test_a_new_job_of_a_type_that_had_none_does_not_wait_for_the_full_scan(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim_marks, "SLOW", 0)
+    monkeypatch.setattr(claim_marks, "DEAD", 0)
+    clock = SimpleNamespace(now=1.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(claim_marks, "time", clock)
+    both = (*TERMS, TypeTerms("index", 60_000_000, 25))
+    store.perform_sync(Start((new_job(), new_job())))
+    store.perform_sync(ClaimJobs(both, 1, "worker", new_token()))
+
+    store.perform_sync(Start((new_job(type="index"),)))
+
+    claimed = store.perform_sync(ClaimJobs(both, 5, "worker", new_token()))
+    assert [job.type for job in claimed] == ["resize", "index"]
+
+
 def test_with_the_clock_of_a_test_every_claim_is_a_full_scan(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

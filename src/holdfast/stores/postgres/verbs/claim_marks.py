@@ -2,16 +2,17 @@
 
 Claimed rows leave dead entries at the front of the index of due jobs. Vacuum removes them, but not while a session
 holds an old snapshot. Then each claim scans all entries that were claimed since. So if a claim is slow and there are
-many dead rows, it leaves a mark where it ended, and the next claims start there. Jobs that become due before the mark
-(returned to pending, or committed late) are found by the next full scan. A full scan runs every second, or after twenty
-times the duration of the last one.
+many dead rows, it leaves a mark where it ended, and the next claims start there. A type of which it claimed no job gets
+a mark for the default priority, so that new jobs of it do not wait. Jobs that become due before the mark (returned to
+pending, or committed late), and jobs of a new priority, are found by the next full scan. A full scan runs every second,
+or after twenty times the duration of the last one.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from holdfast.core.clock import SECOND, Micros
@@ -21,6 +22,11 @@ SLOW: Micros = 2_000
 DEAD = 10_000
 """If a claim takes longer than SLOW and there are more dead rows than DEAD, it scanned dead entries. Autovacuum starts
 at half as many, so a session keeps it from removing them."""
+
+
+LATE: Micros = SECOND
+"""How long before the last claimed job the mark of a type without claimed jobs lies: the transaction of a job that was
+due earlier may have been committed after the scan."""
 
 
 class Mark(NamedTuple):
@@ -51,8 +57,11 @@ class ClaimMarks:
             wanted = set(types)
             return [mark for mark in self._marks.values() if mark.type in wanted]
 
-    def scanned(self, types: Iterable[str], claimed: Iterable[Record], spent: Micros, dead: int) -> None:
-        """A full scan of these types claimed these jobs. `spent` is its duration, `dead` the number of dead rows."""
+    def scanned(self, types: Iterable[str], claimed: Sequence[Record], spent: Micros, dead: int) -> None:
+        """A full scan of these types claimed these jobs, best first. `spent` is its duration.
+
+        `dead` is the number of dead rows.
+        """
         if spent < SLOW or dead < DEAD:
             if self._marks:
                 self.forget()
@@ -61,6 +70,12 @@ class ClaimMarks:
             self._marks.clear()
             self._known = frozenset(types)
             self._full_scan_at = time.monotonic() + max(1.0, 20 * spent / SECOND)
+            if claimed:
+                # No job of another type that was better than the last one is left.
+                last = claimed[-1]
+                begin = last.scheduled_at - LATE if last.priority <= 0 else 0
+                idle = self._known - {job.type for job in claimed}
+                self._marks |= {(type, 0): Mark(type, 0, begin, 0) for type in idle}
         self.advance(claimed)
 
     def advance(self, claimed: Iterable[Record]) -> None:
