@@ -79,5 +79,5 @@ def running(project: Project, *arguments: str, **environment: str) -> Generator[
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=200)
         sys.stdout.write(output)

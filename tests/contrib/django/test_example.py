@@ -16,10 +16,10 @@ from tests.project.snippets import ROOT, snippets
 EXAMPLE = ROOT / "examples" / "django_shop"
 
 
-def manage(folder: Path, *arguments: str, **environment: str) -> str:
+def manage(folder: Path, *arguments: str, module: str = "django", **environment: str) -> str:
     """Run a command of the project in this folder, with its files on the import path."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "django", *arguments],
+        [sys.executable, "-W", "error", "-m", module, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder), "DJANGO_SETTINGS_MODULE": "settings", **environment},
         stdout=subprocess.PIPE,
@@ -41,20 +41,23 @@ def test_the_tests_of_the_example_pass(make: Callable[[Path], Project], tmp_path
 
 
 def test_the_project_of_the_guide_runs(tmp_path: Path) -> None:
+    manage(tmp_path, "startproject", "mysite", ".", DJANGO_SETTINGS_MODULE="")
+    manage(tmp_path, "startapp", "shop", DJANGO_SETTINGS_MODULE="mysite.settings")
     for snippet in snippets(ROOT / "docs" / "django.md"):
         if snippet.file is not None:
             path = tmp_path / snippet.file
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(snippet.text)
+            adds = path.name == "settings.py"
+            path.write_text(path.read_text() + snippet.text if adds else snippet.text)
     if sys.version_info < (3, 12):
-        with (tmp_path / "settings.py").open("a") as settings:
-            settings.write('INSTALLED_APPS.append("django_tasks")\n')
-    (tmp_path / "shop" / "migrations").mkdir()
-    for package in ("shop", "shop/migrations"):
-        (tmp_path / package / "__init__.py").touch()
+        with (tmp_path / "mysite" / "settings.py").open("a") as settings:
+            settings.write('INSTALLED_APPS += ["django_tasks"]\n')
 
-    manage(tmp_path, "makemigrations", "-v", "0", "shop")
-    assert "OK" in manage(tmp_path, "test", "shop")
-    manage(tmp_path, "migrate", "-v", "0")
-    listed = manage(tmp_path, "holdfast", "list", "--json")
-    assert "[]" in listed
+    def run(*arguments: str, module: str = "django") -> str:
+        return manage(tmp_path, *arguments, module=module, DJANGO_SETTINGS_MODULE="mysite.settings")
+
+    run("makemigrations", "-v", "0", "shop")
+    assert "OK" in run("test", "shop")
+    assert "1 passed" in run("-p", "no:valkey", "-p", "no:xdist", "-p", "no:asyncio", module="pytest")
+    run("migrate", "-v", "0")
+    run("shell", "-c", "from shop.orders import place; place('Ada')")
+    assert '"ship"' in run("holdfast", "list", "--json")

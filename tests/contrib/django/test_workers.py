@@ -38,18 +38,35 @@ def test_a_worker_runs_the_jobs_and_tasks_of_the_project(make: Callable[[Path], 
     pay, pay_async, remember_async, task = project.run(START_PAY).split()
 
     with SyncClient(project.address) as client, running(project, "worker", "--concurrency", "4"):
-        assert client.wait(pay, timeout=60) == "paid"
-        assert isinstance(client.wait(remember_async, timeout=60), int)
-        assert client.wait(task, timeout=60) == [2, task]
+        assert client.wait(pay, timeout=200) == "paid"
+        assert isinstance(client.wait(remember_async, timeout=200), int)
+        assert client.wait(task, timeout=200) == [2, task]
         with pytest.raises(Exception, match="models cannot be used inside prepare"):
-            client.wait(pay_async, timeout=60)
+            client.wait(pay_async, timeout=200)
         (receipt,) = client.list_chains(type="remember").items
-        client.wait(receipt, timeout=60)
+        client.wait(receipt, timeout=200)
 
     texts = ["async", "paid once 1", "receipt 1", "receipt 1 committed"]
     assert project.run(READ.format(task=task)).strip() == f"paid {texts} [2, '{task}']"
     assert "completed" in project.manage("holdfast", "list", "--json")
     project.manage("holdfast", "explain", "unknown", code=3)
+    refused = project.manage("holdfast", "list", "--nonsense", code=2)
+    assert "No such option: --nonsense" in refused
+    assert "Traceback" not in refused
+    assert "called 3" in project.run(CALL_WITHOUT_CLICK)
+
+
+CALL_WITHOUT_CLICK = """
+import sys
+from django.core.management import CommandError, call_command
+sys.modules["click"] = None
+call_command("holdfast", "status")
+try:
+    call_command("holdfast", "explain", "unknown")
+except CommandError as error:
+    print("called", error.returncode)
+"""
+"""Typer does not depend on click, so a project may not have it."""
 
 
 DASHBOARD = """

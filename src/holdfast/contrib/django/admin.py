@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from holdfast.contrib.django.clients import client
+from holdfast.contrib.django.configuration import configuration
 from holdfast.contrib.django.models import Chain, Job, Schedule
 from holdfast.engine.audit_user import acting_as
 from holdfast.errors import HoldfastError
@@ -30,6 +31,13 @@ class ReadOnlyAdmin(_ModelAdmin):
 
     show_full_result_count = False
     list_per_page = 50
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        # With STORE there are no tables to read: the dashboard shows the jobs then.
+        return configuration().database is not None and super().has_view_permission(request, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return configuration().database is not None and super().has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

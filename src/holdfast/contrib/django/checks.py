@@ -85,4 +85,13 @@ def _check_driver(configured: Configuration) -> list[checks.CheckMessage]:
                 id="holdfast.W001",
             )
         )
+    if wrapper.settings_dict["OPTIONS"].get("pool") and not wrapper.settings_dict["CONN_HEALTH_CHECKS"]:
+        found.append(
+            checks.Warning(
+                f"database {configured.database!r} has a pool whose connections are not checked: after a restart of "
+                "the server, jobs may fail once per connection of the pool",
+                hint="Set CONN_HEALTH_CHECKS to True.",
+                id="holdfast.W003",
+            )
+        )
     return found

@@ -13,6 +13,6 @@ if not apps.ready:
 
 def in_child_process() -> AbstractContextManager[None]:
     """What a handler in a child process runs in."""
-    from holdfast.contrib.django.plugin import checked_connections
+    from holdfast.contrib.django.checked_connections import checked_connections
 
     return checked_connections()

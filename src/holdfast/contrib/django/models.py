@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from django.db import models
 
+from holdfast.contrib.django.configuration import configuration
 from holdfast.contrib.django.tables import MomentField, table
 from holdfast.core.failure import ErrorText, read_error
 
@@ -52,6 +53,13 @@ class ReadOnlyRows(models.QuerySet[Any]):
         raise TypeError(_refusal(self.model))
 
 
+class Rows(models.Manager[Any]):
+    """Reads the database of the setting HOLDFAST, unless `using` names another one."""
+
+    def get_queryset(self) -> models.QuerySet[Any]:
+        return ReadOnlyRows(self.model, using=self._db or configuration().database)
+
+
 class Job(ReadOnly):
     """A job. The payloads and the error are in `input_json`, `output_json` and `failure`."""
 
@@ -78,7 +86,7 @@ class Job(ReadOnly):
     output: models.Field[bytes | None, bytes | None] = models.BinaryField(null=True)
     error: models.Field[bytes | None, bytes | None] = models.BinaryField(null=True)
 
-    objects = ReadOnlyRows.as_manager()
+    objects = Rows()
 
     class Meta:
         managed = False
@@ -109,12 +117,12 @@ class Job(ReadOnly):
         return None if self.error is None else read_error(bytes(self.error))
 
 
-class ChainRows(models.Manager[Any]):
+class ChainRows(Rows):
     """The first jobs of chains, with the status of the last job."""
 
     def get_queryset(self) -> models.QuerySet[Any]:
         last = Job.objects.filter(chain_id=models.OuterRef("id")).order_by("-chain_index")
-        rows = ReadOnlyRows(self.model, using=self._db).filter(chain_index=0)
+        rows = super().get_queryset().filter(chain_index=0)
         return rows.annotate(chain_status=models.Subquery(last.values("status")[:1]))
 
 
@@ -149,7 +157,7 @@ class Attempt(ReadOnly):
     error: models.Field[bytes | None, bytes | None] = models.BinaryField(null=True)
     next_at: models.Field[datetime | None, datetime | None] = MomentField("next", null=True)
 
-    objects = ReadOnlyRows.as_manager()
+    objects = Rows()
 
     class Meta:
         managed = False
@@ -169,7 +177,7 @@ class Schedule(ReadOnly):
     ticks_at: models.Field[datetime | None, datetime | None] = MomentField("next tick", null=True)
     body: models.Field[bytes, bytes] = models.BinaryField()
 
-    objects = ReadOnlyRows.as_manager()
+    objects = Rows()
 
     class Meta:
         managed = False

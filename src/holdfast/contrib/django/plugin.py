@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-    nullcontext,
-)
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext, sync_to_async
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from holdfast.contrib.django.async_guard import refusing_models
+from holdfast.contrib.django.checked_connections import checked_connections
 from holdfast.contrib.django.configuration import configuration
 from holdfast.contrib.django.task_signals import KINDS, FinishedSignals
 from holdfast.contrib.django.transactions import ConnectionTransaction, TransactionConnections, installed
@@ -87,16 +82,6 @@ class DjangoPlugin(Plugin):
         finally:
             await self._finished.close()
             await sync_to_async(self._connections.close)()
-
-
-@contextmanager
-def checked_connections() -> Generator[None]:
-    """Close connections that are broken or too old, before and after a handler."""
-    close_old_connections()
-    try:
-        yield
-    finally:
-        close_old_connections()
 
 
 def _is_async(attempt: Any) -> bool:

@@ -9,8 +9,8 @@ from queue import SimpleQueue
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
-from django.db import close_old_connections
 
+from holdfast.contrib.django.checked_connections import checked_connections
 from holdfast.engine.events import Event
 
 KINDS = frozenset({"completed", "failed", "cancelled"})
@@ -55,9 +55,8 @@ class FinishedSignals:
 
     def _serve(self) -> None:
         while (event := self._queue.get()) is not None:
-            close_old_connections()
-            _send(event)
-            close_old_connections()
+            with checked_connections():
+                _send(event)
 
     def _send_rest(self) -> None:
         while not self._queue.empty():

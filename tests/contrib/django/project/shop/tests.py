@@ -2,7 +2,9 @@
 
 from contextlib import nullcontext
 from datetime import timedelta
+from unittest.mock import patch
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.db import connection, transaction
@@ -97,6 +99,17 @@ class Cases:
 
         assert [(job.type, job.status, job.input["text"]) for job in started] == [("remember", "pending", "one")]
         assert [(job.status, job.input["text"]) for job in run] == [("completed", "two")]
+
+    async def test_an_async_test_runs_its_jobs(self):
+        chain = await sync_to_async(client().start)(holdfast_jobs.remember.bind(text="async test"))
+        result = await tasks.add_async.aenqueue(4)
+
+        await sync_to_async(drain)()
+
+        await result.arefresh()
+        assert result.return_value == 5
+        assert (await sync_to_async(client().get)(chain.id)).status == "completed"
+        assert await Note.objects.filter(text="async test").aexists()
 
     def test_no_job_of_another_test_is_here(self):
         assert not Job.objects.exists()
@@ -227,7 +240,16 @@ class ConfigurationCases(SimpleTestCase):
             assert "either an alias or an address" in check_settings(None)[0].msg
         with override_settings(TASKS={"default": {**settings.TASKS["default"], "OPTIONS": {"retries": 3}}}):
             assert "has retries" in tasks.add.get_backend().check()[0].msg
+        with patch.dict(connection.settings_dict, OPTIONS={"pool": True}):
+            assert "a pool whose connections are not checked" in check_settings(None)[0].msg
         assert check_settings(None) == []
+
+    def test_the_models_read_the_database_of_the_setting(self):
+        for model in (Attempt, Chain, Job, Schedule):
+            assert model.objects.all().db == "default"
+            with override_settings(HOLDFAST={"DATABASE": "other"}):
+                assert model.objects.all().db == "other"
+                assert model.objects.using("default").db == "default"
 
     def test_another_store(self):
         with override_settings(HOLDFAST={"STORE": "memory://django-tests"}):
@@ -262,6 +284,8 @@ class AdminCases(TestCase):
         assert b'value="cancel"' not in self.client.get("/admin/holdfast/job/").content
         self.act("cancel")
         assert client().get(self.job.pk).status == "pending"
+        with override_settings(HOLDFAST={"STORE": "memory://admin"}):
+            assert self.client.get("/admin/holdfast/job/").status_code == 403
 
     def test_actions_are_recorded_with_the_user(self):
         self.permit("view_job", "operate_job")

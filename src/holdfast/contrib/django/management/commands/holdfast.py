@@ -44,22 +44,14 @@ class Command(BaseCommand):
 
 def run(arguments: list[str], *, program: str) -> int:
     """Run a command of Holdfast. Returns its exit code."""
-    import click
-
     from holdfast.cli.app import app
 
-    configured = configuration()
-    host = Host(store_address(configured), APP, "the setting HOLDFAST")
+    host = Host(store_address(configuration()), APP, "the setting HOLDFAST")
     try:
-        code: Any = app(_with_reload(arguments), prog_name=program, obj=Flags(host=host), standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except click.Abort:
-        return 130
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    return code if isinstance(code, int) else 0
+        app(_with_reload(arguments), prog_name=program, obj=Flags(host=host))
+    except SystemExit as ended:  # every command ends with it
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
 
 
 def _with_reload(arguments: list[str]) -> list[str]:
