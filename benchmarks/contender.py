@@ -95,7 +95,7 @@ class Contender:
         raise NotImplementedError
 
     def sequence(self, count: int) -> Any:
-        """Start a job with so many steps in a row, and wait for the medians that it measures: seconds of a step, and
+        """Start a job with this many steps in a row, and wait for the medians that it measures: seconds of a step, and
         of a bare commit by the driver of the store, if it makes some between its steps.
         """
         raise NotImplementedError

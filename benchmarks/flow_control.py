@@ -68,7 +68,7 @@ class OursFlow(Ours):
         await self.client.open()
 
     async def load(self, kind: str, numbers: Sequence[int]) -> int:
-        """`limited 1000` and `ordered 1000` are jobs in so many lanes, in turn."""
+        """`limited 1000` and `ordered 1000` are jobs in this many lanes, in turn."""
         name, _, lanes = kind.partition(" ")
         match name:
             case "plain":

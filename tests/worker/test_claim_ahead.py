@@ -50,7 +50,7 @@ class Gated:
         await self.harness.ended(await self.harness.start(self.type.bind(closed=False)))
 
     async def claimed(self, number: int) -> list[Chain[None]]:
-        """Start so many jobs and wait until all are claimed."""
+        """Start this many jobs and wait until all are claimed."""
         chains = await self.harness.client.start_many([self.type.bind() for _ in range(number)])
         for chain in chains:
             await self.harness.recorder.receive("claimed", job_id=chain.id)

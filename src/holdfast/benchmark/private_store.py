@@ -17,8 +17,8 @@ from holdfast.stores.sharded.address import is_sharded
 def private_place(address: str) -> Generator[str]:
     """The address of an empty store on the same server or disk. It is removed in any case.
 
-    The name is new each time, so two at once never meet; a place that is there already is refused with a
-    ValueError, and nothing of it is touched.
+    The name is new each time, so that two measurements may run at once. If a schema, namespace or file with this name
+    exists, ValueError is raised, and it is not changed.
     """
     if is_sharded(address):
         raise ValueError("a measurement is about one store: give the address of one shard")

@@ -22,8 +22,8 @@ def bench_(
 ) -> None:
     """Measure the store: starts, drains, pick-up and round trip, in a schema, namespace or file of its own.
 
-    Nothing of what the store holds is read or changed, and what was made for it is removed again. Client and worker run
-    in this one process; other load on the server and on this machine shows in the figures.
+    The data of the store is neither read nor changed, and the temporary one is removed at the end. Client and worker
+    run in this process. Other load on the server and on this machine affects the figures.
     """
     log_to_stderr(level="critical", as_json=run.json)
     with checked(), private_place(run.address) as place:

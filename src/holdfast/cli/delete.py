@@ -34,9 +34,9 @@ def delete(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Delete chains whole, running ones too. Refused where an unfinished job outside waits for one of them.
+    """Delete whole chains, also running ones. Refused if an unfinished job of another chain waits for one of them.
 
-    Up to 100 go in one step; more go in several, newest first.
+    Up to 100 chains are deleted in one step, more in several steps, newest first.
     """
     with run.client() as client:
         selection = select(client, ids, filters, limit=limit)

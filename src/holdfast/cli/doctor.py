@@ -60,7 +60,7 @@ def doctor(run: Invocation) -> None:
 
 
 def _without_external(run: Invocation, found: Sequence[Finding], *, stats: Stats) -> list[Finding]:
-    """What the store found, but of the oldest due job only among those that wait for a worker."""
+    """The findings of the store. The oldest due job is replaced by the oldest one that waits for a worker."""
     now = datetime.now(UTC)
     waits = {
         name: (now - moment) // timedelta(microseconds=1)
@@ -73,10 +73,9 @@ def _without_external(run: Invocation, found: Sequence[Finding], *, stats: Stats
 
 
 def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
-    """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own.
+    """Due jobs of types without a handler in the app; none without --app. Named queues are left out.
 
-    Where the app declares the type, without a handler, nothing is wrong: they are completed from outside.
-    Nothing is known of the app without --app.
+    A type that the app declares without a handler is no problem: its jobs are completed from outside.
     """
     if run.flags.app is None:
         return []

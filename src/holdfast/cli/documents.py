@@ -123,12 +123,12 @@ def error_text(error: ErrorText | None) -> str | None:
 
 
 def payload(stored: bytes | None, *, secrets: bool) -> Any:
-    """A stored payload as plain JSON values. What goes by a secret's name is masked unless `secrets` are wanted."""
+    """A stored payload as plain JSON values. Values under the names of secrets are masked, unless `secrets` is set."""
     if stored is None:
         return None
     try:
         value = plain(stored)
     except PayloadRefused:
-        # A codec of the application's own, encrypting perhaps: it is not ours to read.
+        # A codec of the application wrote it, for example one that encrypts.
         return f"({len(stored)} bytes that are not JSON)"
     return value if secrets else masked(value)

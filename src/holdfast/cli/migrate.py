@@ -16,9 +16,7 @@ from holdfast.stores.address import open_store
 @command
 def migrate(
     run: Invocation,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print the script instead, for those who run their own migrations.")
-    ] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the script instead, for your own migration tool.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit with 1 if the schema is not up to date.")
     ] = False,
@@ -56,7 +54,7 @@ def _print_script(run: Invocation) -> None:
         store = open_store(run.address)
     script = store.migration_script()
     if script is None:
-        raise Mistake(f"{store.name} needs no script: it makes by itself what it needs")
+        raise Mistake(f"{store.name} needs no script: it has no schema, or creates it when it is opened")
     if run.json:
         run.answer({"store": store.name, "sql": script})
     else:

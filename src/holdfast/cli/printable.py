@@ -1,8 +1,7 @@
 """Text from jobs, without characters that control a terminal.
 
-Names, keys, errors and payloads may contain anything: escape sequences that rewrite the screen or the
-window's title, line feeds that forge a line, controls that turn the reading direction. All of them are shown, none
-is obeyed.
+Names, keys, errors and payloads may contain anything: escape sequences that rewrite the screen or the window's title,
+line feeds that forge a line, characters that change the direction of text. All of them are shown as escapes.
 """
 
 from __future__ import annotations

@@ -26,13 +26,15 @@ def retry(
     limit: Limit = None,
     from_step: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Run this step and the later ones again, and forget what they received."),
+        typer.Option(
+            metavar="NAME", help="Run this step and the later ones again, and delete the messages that they received."
+        ),
     ] = None,
     reason: Reason = None,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Run failed or cancelled jobs again, with their attempts granted anew. A filter without --status means failed.
+    """Run failed or cancelled jobs again, with all of their attempts. A filter without --status means failed.
 
     Finished steps are kept, unless --from-step names the first one to run again.
     """

@@ -123,7 +123,7 @@ def screen(found: SimulationReport) -> list[RenderableType]:
         f"{found.jobs:,} jobs in {lasting(found.seconds)}: {found.throughput:,.0f} a second, {found.retries:,} retries",
         f"from start to end: half within {median}, 95% within {p95}, 99% within {p99}",
         shown,
-        tables.text("all came as predicted" if found.passed else f"{found.wrong:,} jobs did not come as predicted"),
+        tables.text("all ended as predicted" if found.passed else f"{found.wrong:,} jobs did not end as predicted"),
         tables.text(f"outcomes {found.digest} (seed {found.seed})", "dim"),
     ]
 

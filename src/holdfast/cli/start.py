@@ -89,7 +89,7 @@ def start(
 
 
 def read_input(text: str) -> str:
-    """An input as typed, or from where the text says."""
+    """The input: the text itself, the content of the file after `@`, or stdin for `-`."""
     if text == "-":
         return sys.stdin.read()
     if not text.startswith("@"):

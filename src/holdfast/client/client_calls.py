@@ -112,7 +112,7 @@ class ClientCalls:
         if name not in self.jobs:
             log.warning(
                 "job type %r was started, and is not in the registry of this client: workers with this registry "
-                "leave it alone; is a jobs.include(...) missing?",
+                "do not run it; is a jobs.include(...) missing?",
                 name,
             )
 

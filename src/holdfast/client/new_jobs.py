@@ -141,7 +141,7 @@ def with_continue_options(bound: Bound[T, Any], options: ContinueKeywords) -> Bo
 def _refuse(given: Any, imperative: str, participle: str) -> NoReturn:
     if isinstance(given, JobType):
         raise TypeError(f"{given.name} is a job type; {imperative} {given.name}.bind(...)")
-    raise TypeError(f"only what TYPE.bind(...) gave can be {participle}, not {type(given).__name__}")
+    raise TypeError(f"only the result of TYPE.bind(...) can be {participle}, not {type(given).__name__}")
 
 
 def bound_list(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:

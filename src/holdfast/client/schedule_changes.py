@@ -44,7 +44,7 @@ class Change:
 
 
 class Author(NamedTuple):
-    """How the audit calls a change, and who makes it."""
+    """The name of a change in the audit, and the user that makes it."""
 
     action: str = ""
     audit: Audit | None = None

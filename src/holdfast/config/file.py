@@ -82,7 +82,7 @@ def _read_wakeups(top: Table, store: str | None) -> str | None:
         if brings_its_own(store):
             raise top.error("wakeups", f"is for a SQL store; one of {store.partition(':')[0]}:// brings its own")
         if named_in(store):
-            raise top.error("wakeups", "is said twice: by the store's address, too")
+            raise top.error("wakeups", "is given twice: also in the address of the store")
     return wakeups
 
 

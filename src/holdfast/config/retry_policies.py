@@ -36,7 +36,7 @@ def policy(table: Table, retries: dict[str, Retry], *, default: Retry) -> Retry:
 def _read_retry(table: Table) -> Retry:
     usual = Retry()
     if "max_retries" in table and "max_attempts" in table:
-        raise table.error("max_retries", "say max_retries or max_attempts, not both: the first attempt is no retry")
+        raise table.error("max_retries", "give max_retries or max_attempts, not both: the first attempt is not a retry")
     limit = usual.max_attempts
     retries, attempts = _limit(table, "max_retries", least=0), _limit(table, "max_attempts", least=1)
     if "max_retries" in table:

@@ -42,7 +42,7 @@ def new_details(record: Record, job: NewJob) -> str | None:
 def replaced(
     record: Record, job: NewJob, now: Micros, *, since: Micros, status: Status = Status.PENDING, open_blockers: int = 0
 ) -> Record:
-    """The first job of a chain with the input and the options of another start. Its attempts are granted anew."""
+    """The first job of a chain with the input and the options of another start. It has all of its attempts again."""
     new = create(job, now, record.seq, status=status, open_blockers=open_blockers)
     due = new.scheduled_at if job.due_within is None else max(now, min(new.scheduled_at, since + job.due_within))
     return replace(

@@ -77,7 +77,7 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     result: bytes | None = None
     error: bytes | None = None
     took: Micros = 0
-    """How long it took: it was started so long before it is stored."""
+    """How long it took. It was started this long before it is stored."""
     done: bool = True
     """False for the position of a cursor that has not ended."""
 

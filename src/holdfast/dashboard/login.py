@@ -24,9 +24,7 @@ class TokenLogin:
 
     def __init__(self, token: str) -> None:
         if len(token) < 8:
-            raise ValueError(
-                "the token must have at least 8 characters; `python -m secrets` style tokens have 32 or more"
-            )
+            raise ValueError("the token must have at least 8 characters; secrets.token_urlsafe() makes one with 43")
         self._token = token.encode()
         self._key = hashlib.sha256(b"holdfast dashboard session\0" + self._token).digest()
         self._failures: dict[str, deque[float]] = {}

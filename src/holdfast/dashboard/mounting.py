@@ -1,4 +1,4 @@
-"""The path under which the dashboard is mounted, for frameworks and proxies that remove it without saying so."""
+"""The path under which the dashboard is mounted, for frameworks and proxies that remove it without reporting it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Numbers that all viewers share: each is read once at a time, however many pages ask for it.
 
 A value is used again for a time that is proportional to the duration of its reading, and while a slow reading of the
-next one continues. So quick stores are always read anew, and pages do not add load to a slow store.
+next one continues. So quick stores are always read again, and pages do not add load to a slow store.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cached(Generic[T]):
         self._task: asyncio.Task[T] | None = None
 
     async def get(self) -> T:
-        """The value, read anew unless it is fresh. Callers at the same time share one read.
+        """The value, read again unless it is fresh. Callers at the same time share one read.
 
         The read continues if a caller gives up, so that the next caller finds its answer. If it takes long, the caller
         gets the old value.

@@ -14,8 +14,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 class Ending:
     """Records the signal that arrived.
 
-    It raises nothing where the signal strikes, which may be between the start of a process and the note of it: the
-    story asks, wherever it waits.
+    The signal handler raises nothing: a process may have been started and not recorded yet, so that nothing would end
+    it. The scenario calls `check` wherever it waits.
     """
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ Blockers = tuple[Chain[Any] | Job | str, ...]
 def listed(after: After) -> Blockers:
     """What `after=` was given. TypeError for one id where there should be a list."""
     if isinstance(after, str | Chain | Job):
-        raise TypeError("after takes several ids or chains: wrap the one in a list")
+        raise TypeError("after takes a list of ids or chains: put a single one into a list")
     return tuple(after)
 
 

@@ -222,7 +222,7 @@ def ids_of(chains: Chains, *, option: str) -> tuple[str, ...]:
     if chains == ():
         return ()
     if isinstance(chains, str):
-        raise TypeError(f"{option} takes several chains or ids: wrap the one in a list")
+        raise TypeError(f"{option} takes a list of chains or ids: put a single one into a list")
     return tuple(dict.fromkeys(_id_of(chain, option) for chain in chains))
 
 

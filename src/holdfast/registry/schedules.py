@@ -123,7 +123,7 @@ def _check_bound(name: str, bound: AnyBound) -> None:
     if isinstance(bound, JobType):
         raise TypeError(f"{bound.name} is a job type; schedule {bound.name}.bind(...)")
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        raise TypeError(f"only what TYPE.bind(...) gave can be scheduled, not {type(bound).__name__}")
+        raise TypeError(f"only the result of TYPE.bind(...) can be scheduled, not {type(bound).__name__}")
     if bound.type.blockers is not None:
         raise ValueError(
             f"schedule {name!r}: {bound.type.name} declares blockers=, and a scheduled start waits for no other chain; "

@@ -87,7 +87,7 @@ class _Buffer:
         reported = self.expected.copy()
         self.clear()
         if [each.chain.first.id for each in started] != reported:
-            raise Conflict("a key was started or finished by another at the same time")
+            raise Conflict("a key was started or finished by another caller at the same time")
 
     def clear(self) -> None:
         self.starts.clear()

@@ -95,7 +95,8 @@ class Backlog:
             self._changed = True
             if known or not self.readings:
                 why = str(error) or "no answer"
-                detail = f"the backlog cannot be read{'' if self._shared else ', so the fleet stays as it is'}: {why}"
+                effect = "" if self._shared else ", so the number of processes does not change"
+                detail = f"the backlog cannot be read{effect}: {why}"
                 self._observers.emit("store_error", detail=detail, cause=error)
         self.readings += 1
         took = monotonic() - asked

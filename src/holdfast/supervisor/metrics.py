@@ -107,11 +107,11 @@ def metrics(subject: Supervised, *, without: Container[str] = ()) -> str:
         _metric("running_jobs", "gauge", "Jobs that some worker holds.", _samples(per_type, "running")),
         _metric("processes", "gauge", "Worker processes that take jobs.", _samples(groups, "processes")),
         _metric("processes_wanted", "gauge", "Worker processes that the backlog needs.", _samples(groups, "wanted")),
-        _metric("processes_draining", "gauge", "Worker processes on their way out.", _samples(groups, "draining")),
+        _metric("processes_draining", "gauge", "Worker processes that drain.", _samples(groups, "draining")),
         _metric("busy_slots", "gauge", "Handlers that run.", _samples(groups, "busy")),
         _metric("slots", "gauge", "Handlers that could run at a time.", _samples(groups, "slots")),
         _metric(
-            "process_restarts_total", "counter", "Worker processes that died without being asked to.",
+            "process_restarts_total", "counter", "Worker processes that died without a command to end.",
             _samples(groups, "restarts"),
         ),
     ]  # fmt: skip

@@ -13,10 +13,9 @@ def processes_for(jobs: int, group: Group) -> int:
 class Scaler:
     """The number of processes of one group: it rises at once, and falls after fewer have been enough for a while.
 
-    A due job wants a free slot, so those that its group's processes are busy with count beside it: a process full of
-    long jobs is no help to what waits, and one that is at work is not too many. Running jobs alone start nothing. What
-    remains on the way down is the most that was needed during that while, so a load that comes and goes does not make
-    processes come and go.
+    A due job needs a free slot, so the busy slots of the group's processes are added to the due jobs: a process whose
+    slots are all busy cannot run a due job. Without a due job, no process is started. The number falls to the largest
+    number that was needed during that while, so that a load that varies does not start and stop processes repeatedly.
     """
 
     def __init__(self, group: Group) -> None:
@@ -27,9 +26,9 @@ class Scaler:
         """The most processes that were needed since then."""
 
     def step(self, due: int | None, *, busy: int, now: float) -> int:
-        """The number of processes to have, given what is due; None, since it could not be read, changes nothing.
+        """The number of processes to have. `due` is None if the backlog could not be read: then nothing changes.
 
-        `busy` is how many of the slots had a job when what is due was counted.
+        `busy` is the number of slots that had a job when the due jobs were counted.
         """
         if due is None:
             self._low_since = None  # without a reading it is unknown whether fewer would be enough

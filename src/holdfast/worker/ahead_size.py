@@ -7,7 +7,7 @@ from typing import NamedTuple
 WINDOW = 0.02
 """Seconds in which all jobs that are claimed ahead should begin."""
 MOST = 500
-"""With jobs claimed ahead, a worker holds at most so many, the running ones included."""
+"""With jobs claimed ahead, a worker holds at most this many jobs, the running ones included."""
 ENGINE_SECONDS = 0.00005
 """Assumed cost of an attempt without its handler, until the rate of the queue is measured."""
 

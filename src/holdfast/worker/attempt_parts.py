@@ -1,4 +1,4 @@
-"""What an attempt consists of, for handlers on the event loop, in threads and in child processes alike."""
+"""What an attempt consists of: the same for handlers on the event loop, in threads and in child processes."""
 
 from __future__ import annotations
 

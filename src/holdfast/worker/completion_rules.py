@@ -151,7 +151,7 @@ class CompletionState(Generic[T]):
         if self._returned is _NOTHING:
             raise RuntimeError("complete() ended without done.output(...) or done.continue_with(...)")
         if value is not self._returned:
-            raise RuntimeError("after complete(), return what done.output() or done.continue_with() gave you")
+            raise RuntimeError("after complete(), return the value of done.output() or done.continue_with()")
 
     def outcome(self, value: Any) -> Outcome:
         """The outcome of the attempt, given the value that the outermost middleware returned."""
@@ -170,7 +170,7 @@ class CompletionState(Generic[T]):
 
     def _check_undecided(self) -> None:
         if self._returned is not _NOTHING:
-            raise RuntimeError("the attempt's end is decided already: one output() or continue_with(), once")
+            raise RuntimeError("the attempt is completed already: call output() or continue_with() once")
 
 
 def outcome_of(value: Any, record: Record, job_type: AnyJobType, jobs: Jobs, next_job: NewJob | None = None) -> Outcome:

@@ -29,7 +29,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Call(Protocol):
-    """What the runner needs from the call of a handler, in whichever executor it runs."""
+    """What the runner needs from the call of a handler, whatever its executor."""
 
     attempt: Any
 

@@ -13,13 +13,13 @@ SMALL_FLEET: Final = 4
 """Up to this number of workers of a type, all claim at once."""
 SOON: Final = 0.005
 SOON_WORKERS: Final = 4
-"""So many workers look after `SOON` seconds, in case the first one is busy or dead."""
+"""This many workers check after `SOON` seconds, in case the first one is busy or dead."""
 LATER: Final = 0.02
 LATER_WORKERS: Final = 16
 LATEST: Final = 0.25
-"""The remaining workers look between `LATER` and this many seconds after the start."""
+"""The remaining workers check between `LATER` and this many seconds after the start."""
 CLAIMS: Final = 4
-"""On a slow store, the second turn comes after so many times the duration of a claim. The later turns move as well."""
+"""On a slow store, the second turn comes after this many times the duration of a claim, and the others later too."""
 LONGEST: Final = 1.0
 """Seconds. No turn comes later than this."""
 
@@ -49,11 +49,11 @@ class Turns:
         self._delays = {}
 
     def claimed(self, seconds: float) -> None:
-        """A claim took so long. The estimate follows a longer claim at once, and shorter ones slowly."""
+        """Record the duration of a claim. The estimate follows a longer claim at once, and shorter ones slowly."""
         self._claim_seconds = max(seconds, self._claim_seconds + (seconds - self._claim_seconds) / 8)
 
     def delay(self, types: Collection[str]) -> float:
-        """Seconds until this worker should look for due jobs of these types. 0: claim now."""
+        """Seconds until this worker should check for due jobs of these types. 0: claim now."""
         if not self._workers:
             return 0.0
         second = int(time.time())

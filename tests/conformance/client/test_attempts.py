@@ -225,9 +225,9 @@ async def _unknown_mode(attempt: AttemptAdapter, number: int) -> Any:
         (_complete_twice, "complete() was called twice"),
         (_prepare_after_complete, "prepare() comes before complete()"),
         (_complete_inside_prepare, "complete() comes after the prepare() block"),
-        (_output_twice, "decided already"),
+        (_output_twice, "completed already"),
         (_decide_nothing, "without done.output"),
-        (_return_another, "return what done.output"),
+        (_return_another, "return the value of done.output"),
         (_unknown_mode, '"staged" or "atomic"'),
     ],
     ids=lambda each: each.__name__ if callable(each) else None,
@@ -250,7 +250,7 @@ async def test_continuing_twice_fails_the_attempt(harness: ClientHarness) -> Non
     next_type = harness.jobs.job(value)
     job = await _end(harness, charge)
 
-    assert "decided already" in str(job.error)
+    assert "completed already" in str(job.error)
     assert len((await harness.client.list_jobs()).items) == 1
 
 

@@ -123,7 +123,7 @@ def test_a_store_that_has_wake_ups_takes_no_others(tmp_path: Path, store: str) -
     ("store", "complaint"),
     [
         ("redis://h", "line 2, wakeups: is for a SQL store; one of redis://"),
-        ("sqlite:///a?wakeups=x", "line 2, wakeups: is said twice"),
+        ("sqlite:///a?wakeups=x", "line 2, wakeups: is given twice"),
     ],
 )
 def test_wake_ups_that_do_not_fit_the_file_s_own_store_are_a_mistake(

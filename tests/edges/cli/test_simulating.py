@@ -74,7 +74,7 @@ def test_a_catalogue_ends_as_predicted_and_the_same_way_each_time_on_every_store
 def test_people_get_a_table(holdfast: CommandLine, config: str) -> None:
     shown = holdfast("simulate", "--config", config, "--jobs", "8", "--store", "memory://").out
 
-    assert "all came as predicted" in shown
+    assert "all ended as predicted" in shown
     assert "failed in 3" in shown
 
 

@@ -138,9 +138,9 @@ def test_the_timeout_error_names_an_open_transaction_of_the_same_process(path: P
     store.open_sync()
     tx = store.begin_sync()
 
-    with pytest.raises(StoreUnavailable, match=r"a transaction of this very program.*tx="):
+    with pytest.raises(StoreUnavailable, match=r"a transaction of this program.*tx="):
         store.perform_sync(Start((new_job(),)))
-    with pytest.raises(StoreUnavailable, match="a transaction of this very program"):
+    with pytest.raises(StoreUnavailable, match="a transaction of this program"):
         store.begin_sync()
 
     tx.rollback()
@@ -154,9 +154,9 @@ async def test_the_timeout_error_of_async_code_names_an_open_transaction_of_the_
     await store.open()
     tx = await store.begin()
 
-    with pytest.raises(StoreUnavailable, match="a transaction of this very program"):
+    with pytest.raises(StoreUnavailable, match="a transaction of this program"):
         await store.perform(Start((new_job(),)))
-    with pytest.raises(StoreUnavailable, match="a transaction of this very program"):
+    with pytest.raises(StoreUnavailable, match="a transaction of this program"):
         await store.begin()
 
     await tx.commit()

@@ -56,7 +56,7 @@ def test_a_job_type_is_not_started_without_its_arguments(client: SyncClient) -> 
         client.start(unbound)
     with pytest.raises(TypeError, match=r"resize is a job type; start resize.bind\(...\)"):
         client.start(unbound, delay=5)
-    with pytest.raises(TypeError, match=r"only what TYPE.bind\(...\) gave can be started, not int"):
+    with pytest.raises(TypeError, match=r"only the result of TYPE.bind\(...\) can be started, not int"):
         client.start_many([resize.bind(1), number])
     assert not client.list_chains().items
 

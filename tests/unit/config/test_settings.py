@@ -181,7 +181,7 @@ def test_the_retry_table_itself_is_the_default_policy(tmp_path: Path) -> None:
         ("[retry.a]\nmax_retries = -1", "line 2, retry.a.max_retries: must be a whole number from 0"),
         (
             "[retry.a]\nmax_retries = 1\nmax_attempts = 2",
-            "line 2, retry.a.max_retries: say max_retries or",
+            "line 2, retry.a.max_retries: give max_retries or",
         ),
         ("[retry.a]\nretries = 1", "line 2, retry.a.retries: unknown key; did you mean max_retries?"),
         (

@@ -57,7 +57,7 @@ def test_a_value_that_cannot_be_used_is_refused_at_the_declaration(options: dict
     ("given", "message"),
     [
         ({"bound": report}, "report is a job type; schedule report.bind"),
-        ({"bound": "report"}, "only what TYPE.bind"),
+        ({"bound": "report"}, "only the result of TYPE.bind"),
         ({"name": 7}, "must be a str"),
         ({"cron": 5}, "cron must be a str"),
         ({"every": "1h"}, "seconds or a timedelta"),

@@ -74,7 +74,7 @@ def add_read_tools(server: MCPServer[Any], commands: Commands, *, payloads: bool
         return await commands.run("schedules")
 
     async def limits() -> dict[str, Any]:
-        """Limits, rates and orders: the number in force, the lanes with most waiting jobs, and who holds them."""
+        """Limits, rates and orders: the numbers in force, the lanes with most waiting jobs, and what holds them."""
         return await commands.run("limits")
 
     async def workers() -> dict[str, Any]:

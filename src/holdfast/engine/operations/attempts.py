@@ -29,7 +29,7 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     receive the same job. A job that another caller is claiming is skipped, not waited for. Jobs of paused types are not
     claimed. Status, lease and token are one write. A job without a limit of attempts takes the limit of its terms.
 
-    `ahead`: up to so many more jobs are claimed for slots that will soon be free. They are the next in the same order.
+    `ahead`: up to this many more jobs are claimed for slots that will soon be free. They are next in the same order.
     From the first job on whose terms do not allow it, none is claimed ahead: `holdfast.core.claim_ahead.claimable`. No
     job overtakes another, and none waits for a slow one. While jobs with lanes may be claimed, none is claimed ahead.
 

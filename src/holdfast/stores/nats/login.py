@@ -1,4 +1,4 @@
-"""The command CONNECT: it names this client and proves who it is."""
+"""The command CONNECT: it names this client and logs it in."""
 
 from __future__ import annotations
 

@@ -61,5 +61,5 @@ class Channel(Protocol):
         ...
 
     def forget(self) -> None:
-        """A connection failed: choose the server anew for the next one."""
+        """A connection failed: choose the server again for the next one."""
         ...

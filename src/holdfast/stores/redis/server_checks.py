@@ -82,8 +82,8 @@ def refusal(server: Server, address: Address) -> StoreUnavailable | None:
         flaw = f"{_name(server)} is too old; this needs Redis {_dotted(OLDEST)} or newer, or Valkey"
     elif server.eviction not in ("noeviction", "unknown") and not address.allow_eviction:
         flaw = (
-            f"its maxmemory-policy is {server.eviction}, so it may throw jobs away when memory is full. "
-            "Set it to noeviction, or add allow_eviction=1 to the address to take the risk"
+            f"its maxmemory-policy is {server.eviction}, so it may delete jobs when memory is full. "
+            "Set it to noeviction, or add allow_eviction=1 to the address to accept that"
         )
     elif server.role not in ("master", "unknown"):
         flaw = f"it is a {server.role}, which cannot be written to. Connect to the primary"
@@ -135,7 +135,7 @@ def findings(server: Server, address: Address) -> list[Finding]:
     if server.eviction == "noeviction":
         found.append(Finding("ok", "eviction", "noeviction"))
     else:
-        detail = f"maxmemory-policy is {server.eviction}: jobs may be thrown away when memory is full"
+        detail = f"maxmemory-policy is {server.eviction}: the server may delete jobs when memory is full"
         found.append(Finding("error" if server.eviction != "unknown" else "warning", "eviction", detail))
     return [*found, _durability(server), _replication(server, address), _memory(server)]
 
@@ -150,7 +150,9 @@ def _durability(server: Server) -> Finding:
     if server.aof:
         return Finding("warning", "durability", "append-only file, synced by the operating system: set appendfsync")
     if server.saves:
-        return Finding("warning", "durability", "snapshots only: a crash loses all since the last. Set appendonly yes")
+        return Finding(
+            "warning", "durability", "snapshots only: a crash loses all writes since the last one. Set appendonly yes"
+        )
     if server.saves is None:
         return Finding(
             "warning", "durability", "no append-only file; the server does not report whether it takes snapshots"

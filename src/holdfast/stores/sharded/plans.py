@@ -15,7 +15,7 @@ from holdfast.stores.sharded.shares import Shares
 
 
 class Plans:
-    """Makes plans. It remembers what the next one needs: whose turn it is, and how full the shards are."""
+    """Makes plans. It remembers what the next one needs: which shard is first, and the backlogs of the shards."""
 
     def __init__(self, routing: Routing) -> None:
         self._routing = routing

@@ -25,7 +25,7 @@ DB_MOVED = 1032
 
 _MEANINGS = {
     DB_MOVED: "the file was removed or replaced while it was open",
-    BUSY: "another connection held the write lock for too long; if it is a transaction of this very program, "
+    BUSY: "another connection held the write lock for too long; if it is a transaction of this program, "
     "pass it as tx= instead of waiting for it",
     LOCKED: "a table is locked by another statement of this connection",
     7: "out of memory",

@@ -118,7 +118,7 @@ def _retrying(job: Record, error: str) -> Settlement:
 
 
 async def _add_up(harness: Harness) -> None:
-    """Make so many changes that the next prune adds them up."""
+    """Make enough changes for the next prune to add them up."""
     types = [f"type-{number}" for number in range(250)]
     await harness.start(*[new_job(type) for type in types])
     jobs = await harness.claim(*types, limit=250)

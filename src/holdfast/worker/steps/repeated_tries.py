@@ -1,4 +1,4 @@
-"""Tries of a transactional step that meet: one of them has stored the step, and the other must not commit.
+"""Two tries of a transactional step at the same time: one has stored the step, so the other must not commit.
 
 A commit whose answer was lost, and a try that continues in its thread after its timeout, may succeed while the step is
 tried again.

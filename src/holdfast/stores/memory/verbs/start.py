@@ -54,7 +54,9 @@ def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ..
     found = preview(state, Preview(jobs))
     for job, chain, reported in zip(jobs, found, expected, strict=True):
         if (job.id if chain is None else chain.first.id) != reported:
-            return Conflict(f"key {job.key!r} of {job.type!r} was started or finished by another at the same time")
+            return Conflict(
+                f"key {job.key!r} of {job.type!r} was started or finished by another caller at the same time"
+            )
     return _refused(state, jobs, found)
 
 

@@ -278,7 +278,7 @@ class AsyncConnection(_State):
         # socket may get the same number. In a forked child the connection and the loop belong to the parent.
         if self._process == os.getpid() and not self.native.closed:
             self.close()
-            warnings.warn("a PostgreSQL store was dropped unclosed", ResourceWarning, stacklevel=2, source=self)
+            warnings.warn("a PostgreSQL store was not closed", ResourceWarning, stacklevel=2, source=self)
 
 
 def _is_readable(connection: pq.abc.PGconn) -> bool:

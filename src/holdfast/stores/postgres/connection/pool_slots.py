@@ -1,8 +1,8 @@
 """The slots of a pool: how many connections it may use at once, and which callers wait for one.
 
-A semaphore whose state shows who occupies it: the first `number` slots in the queue are admitted, the others wait. A
-slot is added before its caller waits, and removed by a single call. So an exception of a signal handler never leaves
-one behind: see `holdfast.engine.uninterrupted`.
+A semaphore whose state shows which callers occupy it: the first `number` slots in the queue are admitted, the others
+wait. A slot is added before its caller waits, and removed by a single call. So an exception of a signal handler never
+leaves one behind: see `holdfast.engine.uninterrupted`.
 """
 
 from __future__ import annotations

@@ -58,15 +58,17 @@ def _version(number: int, version: str) -> Finding:
 
 def _missing(indexes: list[str]) -> Finding:
     if indexes:
-        detail = f"missing or invalid: {', '.join(indexes)}; `holdfast migrate --sql` shows how they are made"
+        detail = (
+            f"missing or invalid: {', '.join(indexes)}; `holdfast migrate --sql` prints the statements that create them"
+        )
         return Finding("error", "indexes", detail)
-    return Finding("ok", "indexes", "all there")
+    return Finding("ok", "indexes", "all exist")
 
 
 def _settings(unsafe: list[str]) -> Iterator[Finding]:
     for setting in unsafe:
         if setting.startswith(("autovacuum", "track_counts")):
-            yield Finding("error", "vacuum", f"{setting}: dead rows are never removed, so claiming grows ever slower")
+            yield Finding("error", "vacuum", f"{setting}: dead rows are never removed, so claims become slower")
         else:
             yield Finding(
                 "error", "durability", f"{setting}: a crash of the server may lose or damage what it committed"
@@ -100,7 +102,7 @@ _ENDS: Final = {
     "end it as role {role} with select pg_terminate_backend({pid})",
     "untracked": "track_activities is off, so no worker can see whether it commits: "
     "end it with select pg_terminate_backend({pid})",
-    "committing": "it waits for its COMMIT and is never terminated: look for a synchronous standby that is away",
+    "committing": "it waits for its COMMIT and is never terminated: is a synchronous standby not available?",
     "application": "it belongs to the application and is never terminated: "
     "commit or roll back, or end it with select pg_terminate_backend({pid})",
 }

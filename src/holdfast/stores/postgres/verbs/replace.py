@@ -55,7 +55,7 @@ def lock_free(execution: Execution, jobs: Sequence[NewJob], found: list[str | No
     cycles, wanted = yield from _jobs_to_lock(jobs, found)
     seqs = {*wanted.changed, *wanted.kept}
     if seqs != (yield from locks.lock_free(seqs)) or found != (yield from dedup.find(execution, jobs)):
-        return Conflict("a chain that this operation replaces was changed by another at the same time")
+        return Conflict("a chain that this operation replaces was changed by another caller at the same time")
     return next(iter(cycles.values()), None)
 
 

@@ -55,7 +55,7 @@ def check_starts(
     found = yield from dedup.find(execution, jobs)
     for job, chain_id, expected_id in zip(jobs, found, expected, strict=True):
         if (chain_id or job.id) != expected_id:
-            problem = f"key {job.key!r} of {job.type!r} was started or finished by another at the same time"
+            problem = f"key {job.key!r} of {job.type!r} was started or finished by another caller at the same time"
             return found, Conflict(problem)
     made: dict[str, str] = {}
     for job, chain_id in zip(jobs, found, strict=True):
@@ -95,7 +95,7 @@ def add(execution: Execution, jobs: Sequence[NewJob], *, awaited: Collection[str
         raise wrong
     inserted = Inserted(*(yield insert(execution, jobs, open_blockers=open_blockers, awaited={*named, *awaited}))[0])
     if len(inserted.seqs) < len(jobs):
-        raise Conflict("a job with the same id was started by another at the same time; start it again")
+        raise Conflict("a job with the same id was started by another caller at the same time; start it again")
     execution.hints.due.update(job.type for job, left in zip(jobs, open_blockers, strict=True) if not left)
     for index, blocker in failed:
         yield from execution.write_events()

@@ -91,7 +91,9 @@ class NodeLocator:
             detail = f"no sentinel knows the service {self.address.service!r}; check the path of the address"
             raise StoreUnavailable(self.address.shown, detail)
         if self.address.cluster:
-            raise ConnectionError(f"no node of the cluster says who serves the namespace ({failure})") from failure
+            raise ConnectionError(
+                f"no node of the cluster reports which node serves the namespace ({failure})"
+            ) from failure
         raise ConnectionError(f"no sentinel answers ({failure})") from failure
 
     def connect(self, timeout: float) -> sync_connection.SyncConnection:

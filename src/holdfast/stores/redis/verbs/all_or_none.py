@@ -31,6 +31,6 @@ def all_or_none(
         except HoldfastError as error:
             if done:
                 changed = len(done) * BATCH_SIZE
-                error.add_note(f"it was as it should be a moment before: the first {changed} are changed")
+                error.add_note(f"another process changed it after the check: the first {changed} are changed")
             raise
     return done

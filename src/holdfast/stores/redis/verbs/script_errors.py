@@ -59,7 +59,7 @@ def refusal(reply: list[Any], *, wanted: str = "") -> HoldfastError:
             return StillReferenced(list(zip(values[::2], values[1::2], strict=True)))
         case _:
             key, type = values
-            return Conflict(f"key {key!r} of {type!r} was started or finished by another at the same time")
+            return Conflict(f"key {key!r} of {type!r} was started or finished by another caller at the same time")
 
 
 def existing(reader: ReplyReader) -> Iterator[Record]:

@@ -51,7 +51,7 @@ def _start_in_batches(jobs: Sequence[NewJob]) -> ScriptPlan[list[Started]]:
         except HoldfastError as error:
             # "At least": calls without a reply may have started chains too.
             done = f"at least {len(started)} of {len(jobs)} chains were started before this"
-            error.add_note(f"{done}; where each was given an id, starting all of them again makes none twice")
+            error.add_note(f"{done}; if each was given an id, starting all of them again creates none twice")
             raise
         if any_more:
             yield from release()

@@ -1,1 +1,1 @@
-"""Connections to the server, their pool, and the transactions on them."""
+"""Connections to the file, and the transactions on them."""

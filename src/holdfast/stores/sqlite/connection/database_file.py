@@ -97,11 +97,11 @@ class DatabaseFile:
         """The error for a writer that was not admitted before its timeout."""
         if self.write_queue.in_transaction:
             detail = (
-                f"a transaction of this very program has been open for more than {self.timeout:g} s; pass it as tx=, "
+                f"a transaction of this program has been open for more than {self.timeout:g} s; pass it as tx=, "
                 "or end it first"
             )
         else:
-            detail = f"others of this program have been writing for more than {self.timeout:g} s"
+            detail = f"other threads or tasks of this program have been writing for more than {self.timeout:g} s"
         return StoreUnavailable(self.name, detail)
 
 

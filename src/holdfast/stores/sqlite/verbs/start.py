@@ -56,7 +56,9 @@ def check_starts(execution: Execution, jobs: Sequence[NewJob], expected: Sequenc
     found = yield from _find(execution, jobs)
     for job, chain_id, reported in zip(jobs, found, expected, strict=True):
         if (chain_id or job.id) != reported:
-            return Conflict(f"key {job.key!r} of {job.type!r} was started or finished by another at the same time")
+            return Conflict(
+                f"key {job.key!r} of {job.type!r} was started or finished by another caller at the same time"
+            )
     return (yield from _refused(jobs, found))
 
 

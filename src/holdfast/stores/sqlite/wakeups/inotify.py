@@ -83,7 +83,7 @@ class FileEvents:
             elif mask & IN_IGNORED:
                 self._watched.pop(wd, None)
                 if wd == self._directory_watch:
-                    raise DirectoryRemoved(f"{self._directory} is no longer there to be watched")
+                    raise DirectoryRemoved(f"{self._directory} was removed or unmounted, so it cannot be watched")
             elif wd == self._directory_watch:
                 if name in self._names:
                     is_new = bool(mask & (IN_CREATE | IN_MOVED_TO))
