@@ -9,10 +9,13 @@ from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.stores.sql.files import Statements
 from holdfast.stores.sql.plan import Row
 
-SQL: Final = Statements("holdfast.stores.postgres.sql")
-
 _FIELDS: Final = Record.__struct_fields__
 """The columns of the view `record` are the fields of `Record`, in the same order."""
+
+RECORD_COLUMNS: Final = ", ".join("job.chain_index" if field == "index" else f"job.{field}" for field in _FIELDS)
+"""The same columns of the table, for `returning {record}`: an update cannot return the columns of a view."""
+
+SQL: Final = Statements("holdfast.stores.postgres.sql", record=RECORD_COLUMNS)
 
 _WIDTH: Final = len(_FIELDS)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.stores.sql.files import split
+from holdfast.core.record import Record
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.sql.files import Statements, split
 
 REAP = """-- reap: return jobs with an expired lease.
 
@@ -36,3 +38,16 @@ def test_a_file_with_one_statement_gives_that_statement() -> None:
 def test_a_file_without_a_name_in_its_first_line_is_refused() -> None:
     with pytest.raises(ValueError, match="does not begin with"):
         list(split("select 1\n"))
+
+
+def test_a_name_in_braces_is_replaced_by_its_list_of_columns() -> None:
+    columns = SQL["claim"].partition(" returning ")[2].partition(" ), recorded")[0].split(", ")
+
+    assert [column.removeprefix("job.").replace("chain_index", "index") for column in columns] == [
+        *Record.__struct_fields__
+    ]
+
+
+def test_a_list_that_is_not_known_is_refused() -> None:
+    with pytest.raises(KeyError, match="record"):
+        Statements("holdfast.stores.postgres.sql")

@@ -100,11 +100,7 @@ with recursive clock as materialized (
            progress = null, progress_note = null
       from wanted, clock
      where job.seq = any(array(select due.seq from due)) and wanted.type = job.type
-    returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
-              job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
-              job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
-              job.timeout, job.keep, job.details, job.blockers, job.open_blockers, job.on_blocker_failure,
-              job.mismatches, job.mismatched_at, job.dedup_for
+    returning {record}
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker
@@ -176,11 +172,7 @@ with clock as materialized (
            progress = null, progress_note = null
       from wanted, clock
      where job.seq = any(array(select due.seq from due)) and wanted.type = job.type
-    returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
-              job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
-              job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
-              job.timeout, job.keep, job.details, job.blockers, job.open_blockers, job.on_blocker_failure,
-              job.mismatches, job.mismatched_at, job.dedup_for
+    returning {record}
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker

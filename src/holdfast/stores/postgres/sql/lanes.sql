@@ -314,11 +314,7 @@ update holdfast.job
        progress = null, progress_note = null
   from wanted
  where job.seq = any(:seqs::bigint[]) and wanted.type = job.type
-returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
-          job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
-          job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
-          job.timeout, job.keep, job.details, job.blockers, job.open_blockers, job.on_blocker_failure,
-          job.mismatches, job.mismatched_at, job.dedup_for
+returning {record}
 
 -- held_orders: failed jobs that hold a place in an order.
 select place.lane, job.id

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import asdict
+
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.replacing import new_details, replaces
 from holdfast.errors import ChainNotFound, Conflict, DependencyCycle, HoldfastError
@@ -71,19 +73,9 @@ def write(execution: Execution, job: NewJob, chain_id: str) -> Plan[None]:
     }  # fmt: skip
     yield Statement(_FORGET_BLOCKERS, chain)
     values = {
+        **asdict(job),
         **chain,
-        "input": job.input,
-        "priority": job.priority,
-        "delay": job.delay,
-        "at": job.at,
-        "due_within": job.due_within,
-        "max_attempts": job.max_attempts,
-        "timeout": job.timeout,
-        "keep": job.keep,
-        "dedup_for": job.dedup_for,
         "details": new_details(stored[chain_id].first, job),
-        "on_blocker_failure": job.on_blocker_failure,
-        "track": job.track,
         "open_blockers": waiting.open_blockers,
         "after": list(job.after),
         "now": execution.now,

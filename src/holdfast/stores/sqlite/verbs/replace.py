@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.replacing import new_details
@@ -25,19 +25,12 @@ def replace_chain(execution: Execution, chain_id: str, job: NewJob) -> Plan[None
     yield Statement(
         _REPLACE,
         {
+            **asdict(job),
             "id": chain_id,
-            "input": job.input,
             "status": "blocked" if waiting.open_blockers else "pending",
-            "priority": job.priority,
-            "max_attempts": job.max_attempts,
-            "timeout": job.timeout,
-            "keep": job.keep,
-            "dedup_for": job.dedup_for,
             "details": new_details(record(rows[0]), job),
             "blockers": len(job.after),
             "open_blockers": waiting.open_blockers,
-            "on_blocker_failure": job.on_blocker_failure,
-            "track": job.track,
             "due": now + job.delay if job.at is None else job.at,
             "within": job.due_within,
             "now": now,
