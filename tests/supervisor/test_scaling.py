@@ -22,69 +22,69 @@ def test_one_process_is_wanted_per_concurrency_of_due_jobs_within_bounds(due: in
 def test_a_backlog_is_answered_at_once() -> None:
     scaler = Scaler(GROUP)
 
-    assert scaler.step(1000, busy=0, now=0) == 8
+    assert scaler.decide(1000, busy=0, now=0) == 8
 
 
 def test_fewer_are_kept_only_after_fewer_were_enough_for_a_while() -> None:
     scaler = Scaler(GROUP)
-    scaler.step(1000, busy=0, now=0)
+    scaler.decide(1000, busy=0, now=0)
 
-    assert scaler.step(0, busy=0, now=1) == 8
-    assert scaler.step(0, busy=0, now=15.9) == 8
-    assert scaler.step(0, busy=0, now=16) == 2
+    assert scaler.decide(0, busy=0, now=1) == 8
+    assert scaler.decide(0, busy=0, now=15.9) == 8
+    assert scaler.decide(0, busy=0, now=16) == 2
 
 
 def test_a_load_that_comes_and_goes_does_not_make_processes_come_and_go() -> None:
     scaler = Scaler(GROUP)
 
-    targets = {scaler.step(80 if second % 10 == 0 else 0, busy=0, now=second) for second in range(200)}
+    targets = {scaler.decide(80 if second % 10 == 0 else 0, busy=0, now=second) for second in range(200)}
 
     assert targets == {8}
 
 
 def test_what_remains_is_the_most_that_was_needed_meanwhile() -> None:
     scaler = Scaler(GROUP)
-    scaler.step(80, busy=0, now=0)
+    scaler.decide(80, busy=0, now=0)
 
     for second, due in enumerate([10, 45, 10, 10], start=1):
-        scaler.step(due, busy=0, now=second)
+        scaler.decide(due, busy=0, now=second)
 
-    assert scaler.step(10, busy=0, now=16) == 5
+    assert scaler.decide(10, busy=0, now=16) == 5
 
 
 def test_a_busy_process_is_not_too_many() -> None:
     scaler = Scaler(GROUP)
-    scaler.step(80, busy=0, now=0)
+    scaler.decide(80, busy=0, now=0)
 
-    assert scaler.step(0, busy=80, now=1) == 8
-    assert scaler.step(0, busy=80, now=100) == 8
+    assert scaler.decide(0, busy=80, now=1) == 8
+    assert scaler.decide(0, busy=80, now=100) == 8
 
 
 def test_running_jobs_alone_start_no_process() -> None:
     scaler = Scaler(GROUP)
 
-    assert scaler.step(0, busy=80, now=0) == 2
+    assert scaler.decide(0, busy=80, now=0) == 2
 
 
 def test_slots_full_of_long_jobs_do_not_starve_a_few_due_ones() -> None:
     scaler = Scaler(GROUP)
 
-    assert scaler.step(1, busy=20, now=0) == 3
+    assert scaler.decide(1, busy=20, now=0) == 3
 
 
 def test_an_unknown_backlog_changes_nothing_and_is_no_proof_that_less_would_do() -> None:
     scaler = Scaler(GROUP)
-    scaler.step(80, busy=0, now=0)
-    scaler.step(0, busy=0, now=1)
+    scaler.decide(80, busy=0, now=0)
+    scaler.decide(0, busy=0, now=1)
 
-    assert scaler.step(None, busy=0, now=100) == 8
-    assert scaler.step(0, busy=0, now=101) == 8
-    assert scaler.step(0, busy=0, now=116) == 2
+    assert scaler.decide(None, busy=0, now=100) == 8
+    assert scaler.decide(0, busy=0, now=101) == 8
+    assert scaler.decide(0, busy=0, now=116) == 2
 
 
 def test_new_bounds_hold_at_once() -> None:
     scaler = Scaler(GROUP)
-    scaler.step(80, busy=0, now=0)
+    scaler.decide(80, busy=0, now=0)
 
     scaler.follow(Group(default_count=1, max_count=3))
 
@@ -94,8 +94,8 @@ def test_new_bounds_hold_at_once() -> None:
 def test_a_group_may_shrink_to_nothing() -> None:
     scaler = Scaler(Group(default_count=0, max_count=2, concurrency=10, scale_down_after=0))
 
-    assert scaler.step(0, busy=0, now=0) == 0
-    assert scaler.step(1, busy=0, now=1) == 1
+    assert scaler.decide(0, busy=0, now=0) == 0
+    assert scaler.decide(1, busy=0, now=1) == 1
 
 
 @given(
@@ -109,7 +109,7 @@ def test_whatever_happens_the_target_stays_within_bounds_and_never_below_what_is
     scaler, now = Scaler(GROUP), 0.0
     for due, busy, passed in steps:
         now += passed
-        target = scaler.step(due, busy=busy, now=now)
+        target = scaler.decide(due, busy=busy, now=now)
         assert GROUP.default_count <= target <= GROUP.max_count
         assert due is None or target >= processes_for(due, GROUP)
 

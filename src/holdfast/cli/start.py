@@ -67,7 +67,7 @@ def start(
     """Start a chain. Its input is checked against the type's signature."""
     if timeout is not None and not wait:
         raise Mistake("--timeout is for --wait; --attempt-timeout limits each attempt")
-    patience = optional_duration(timeout)
+    wait_timeout = optional_duration(timeout)
     jobs = run.jobs
     with checked():
         bound = jobs[type].parse(read_input(input))
@@ -81,7 +81,7 @@ def start(
     with run.client(jobs, creates=True) as client, checked():
         chain = client.start(bound)
     if wait:
-        wait_for(run, chain.id, timeout=patience)
+        wait_for(run, chain.id, timeout=wait_timeout)
         return
     found = chain.deduplicated
     what = f"{'found' if found else 'started'} {printable(chain.type)} chain"

@@ -20,14 +20,14 @@ from holdfast.core.schedule import Counts, ScheduleRecord, first_job, tick_id
 ON_TIME: Final = 60 * SECOND
 """A tick that is noticed later than this is missed."""
 MAX_TICKS: Final = 1000
-"""Ticks that one step handles. After a long downtime there may be many more."""
+"""Ticks that one call handles. After a long downtime there may be many more."""
 MAX_STARTS: Final = 50
-"""Chains that one step starts."""
+"""Chains that one call starts."""
 MAX_UNFINISHED: Final = 100
 
 
 @dataclass(slots=True)
-class Step:
+class HandledTicks:
     """A schedule after some of its due ticks were handled, and what must happen together with this change."""
 
     record: ScheduleRecord
@@ -47,11 +47,11 @@ def unfinished_chains(chains: Iterable[ChainRecord | None]) -> dict[str, bool]:
     return {found.first.id: has_begun(found) for found in chains if found and not found.last.status.finished}
 
 
-def handle_ticks(record: ScheduleRecord, now: Micros, unfinished: Mapping[str, bool]) -> Step:
+def handle_ticks(record: ScheduleRecord, now: Micros, unfinished: Mapping[str, bool]) -> HandledTicks:
     """Decide about the ticks that are due.
 
     `unfinished` are the chains of the schedule that have not ended, each with whether it has begun. If more ticks are
-    due than one step handles, the next tick of the result is due too.
+    due than one call handles, the next tick of the result is due too.
     """
     ticks = list(islice(chain([record.next_at], record.ticks(record.next_at)), MAX_TICKS + 1))
     due = [tick for tick in ticks[:MAX_TICKS] if tick <= now]
@@ -64,11 +64,11 @@ def handle_ticks(record: ScheduleRecord, now: Micros, unfinished: Mapping[str, b
         decision.decide(tick, late=now - tick, is_latest=tick == latest)
         handled += 1
     following = ticks[handled] if handled < len(ticks) else record.next_at + 100 * 366 * 86_400 * SECOND
-    return decision.step(following)
+    return decision.result(following)
 
 
 class _Decision:
-    """Collects what the ticks of one step do, in order."""
+    """Collects what the ticks of one call do, in order."""
 
     def __init__(self, record: ScheduleRecord, unfinished: dict[str, bool]) -> None:
         self._record = record
@@ -116,7 +116,7 @@ class _Decision:
                 self._start(tick, after=tuple(self._unfinished))
 
     def _cancel_and_start(self, tick: Micros) -> None:
-        """Cancel chains that exist. Chains of earlier ticks of this step are not started at all."""
+        """Cancel chains that exist. Chains of earlier ticks of this call are not started at all."""
         planned = {job.id for job in self.starts.values()}
         self._cancels += [chain_id for chain_id in self._unfinished if chain_id not in planned]
         self._skipped += len(planned)
@@ -131,7 +131,7 @@ class _Decision:
             self._unfinished = {chain_id: begun for chain_id, begun in self._unfinished.items() if not after}
             self._unfinished[job.id] = False
 
-    def step(self, following: Micros) -> Step:
+    def result(self, following: Micros) -> HandledTicks:
         record = self._record
         counts = Counts(
             record.counts.started + len(self.starts),
@@ -150,4 +150,4 @@ class _Decision:
             last_chain=last_chain,
             unfinished=tuple(self._unfinished)[-MAX_UNFINISHED:],
         )
-        return Step(changed, list(self.starts.values()), self._cancels)
+        return HandledTicks(changed, list(self.starts.values()), self._cancels)

@@ -25,7 +25,7 @@ FACTOR = 20
 """A value is used again for this multiple of the duration of its reading."""
 QUICK = 0.05
 """Seconds: a value that was read in this time is not used again."""
-PATIENCE = 0.05
+REFRESH_TIMEOUT = 0.05
 """Seconds that a page waits for a new value if there is an old one."""
 MOST_CHARTS = 100
 OLD_AFTER = 2.0
@@ -55,7 +55,7 @@ class Cached(Generic[T]):
             self._task.add_done_callback(_retrieve)
         if self._value is None:
             return await asyncio.shield(self._task)
-        done, _ = await asyncio.wait({self._task}, timeout=PATIENCE)
+        done, _ = await asyncio.wait({self._task}, timeout=REFRESH_TIMEOUT)
         return self._task.result() if done else self._value
 
     @property

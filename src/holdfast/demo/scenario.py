@@ -21,7 +21,7 @@ from holdfast.demo.terminal import Frame, Terminal
 from holdfast.demo.verdict import Verdict, judge
 from holdfast.demo.workers import WorkerProcess
 
-PATIENCE = 60.0
+PART_TIMEOUT = 60.0
 """The time limit of each part, in seconds. A part usually takes a few."""
 BETWEEN_FRAMES = 0.1
 
@@ -136,7 +136,7 @@ class Story:
 
     def _watch(self, until: Callable[[Frame], bool]) -> None:
         """Display the state until this condition is true."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PART_TIMEOUT
         while True:
             self._end.check()
             frame = self._look()
@@ -147,7 +147,7 @@ class Story:
                 if worker.died:
                     raise DemoFailed(f"{worker.name} ended by itself; its log says:\n{worker.log.read_text()[-2000:]}")
             if time.monotonic() > deadline:
-                raise DemoFailed(f"nothing more happened for {PATIENCE:.0f} s")
+                raise DemoFailed(f"nothing more happened for {PART_TIMEOUT:.0f} s")
             time.sleep(BETWEEN_FRAMES)
 
     def _look(self) -> Frame:

@@ -17,7 +17,7 @@ from holdfast.simulation.work_kinds import WorkKind
 
 BATCH = 500
 LOOK_EVERY = 0.5
-MODESTY = 4
+PAUSE_FACTOR = 4
 """The pause between two reads, as a multiple of the duration of a read."""
 
 
@@ -83,7 +83,7 @@ async def _follow(
             if not waiting or (deadline is not None and monotonic() >= deadline):
                 return ended
             # Reading thousands of jobs costs the store as much as running some, so most of the time it is left alone.
-            await asyncio.sleep(min(took * MODESTY, LOOK_EVERY))
+            await asyncio.sleep(min(took * PAUSE_FACTOR, LOOK_EVERY))
             await wake_flag.wait(LOOK_EVERY)
     finally:
         unsubscribe()

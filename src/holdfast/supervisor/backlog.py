@@ -18,10 +18,10 @@ from holdfast.errors import StoreUnavailable
 from holdfast.stores.sharded.merging import stats as merged_stats
 
 LONGEST_REST = 60.0
-PATIENCE = 10.0
+READ_TIMEOUT = 10.0
 """Seconds that a store has to answer before the backlog counts as unknown."""
 SLOW = 0.05
-MODESTY = 20
+PAUSE_FACTOR = 20
 """A reading that takes longer than `SLOW` is not repeated before this many times as long has passed."""
 
 
@@ -68,7 +68,7 @@ class Backlog:
         self._unsubscribe: Callable[[], None] | None = None
         self._changed = True
         self._rest_until = 0.0
-        self._modest_until = 0.0
+        self._not_before = 0.0
 
     async def read(self) -> Reading | None:
         """The current backlog; None if the store does not answer.
@@ -82,13 +82,13 @@ class Backlog:
             and self.store.wakeups.healthy
         ):
             return self.last
-        if self.last is not None and monotonic() < self._modest_until:
+        if self.last is not None and monotonic() < self._not_before:
             return self.last
         # Before the read: a change after this point is in the answer, or causes a new wake-up.
         self._changed = False
         known, asked = self.last is not None, monotonic()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(READ_TIMEOUT):
                 self.last = await self._read()
         except Exception as error:  # after any error the backlog is unknown
             self.last = None
@@ -100,7 +100,7 @@ class Backlog:
                 self._observers.emit("store_error", detail=detail, cause=error)
         self.readings += 1
         took = monotonic() - asked
-        self._modest_until = asked + took * MODESTY if took > SLOW else 0.0
+        self._not_before = asked + took * PAUSE_FACTOR if took > SLOW else 0.0
         return self.last
 
     def follow(self, types: Iterable[str]) -> None:

@@ -9,11 +9,11 @@ from typing import NamedTuple, Protocol
 from holdfast.engine.attempt_tally import AttemptTally
 from holdfast.engine.observers import LogThrottle, log
 from holdfast.engine.store import Store
-from holdfast.supervisor.backlog import MODESTY, Backlog
+from holdfast.supervisor.backlog import PAUSE_FACTOR, Backlog
 
 REFRESH = 1.0
 """Seconds between two readings of the store: many requests cause one."""
-PATIENCE = 2.0
+READ_TIMEOUT = 2.0
 """Seconds that the store has to answer, less than the endpoint has."""
 
 
@@ -65,7 +65,7 @@ class Exporting:
             return Exposition()
         if self._reading is None or (self._reading.done() and monotonic() >= self._not_before):
             self._reading = asyncio.create_task(self._read())
-        await asyncio.wait([self._reading], timeout=PATIENCE)
+        await asyncio.wait([self._reading], timeout=READ_TIMEOUT)
         return self._reading.result() if self._reading.done() else Exposition()
 
     async def _read(self) -> Exposition:
@@ -78,4 +78,4 @@ class Exporting:
             return Exposition()
         finally:
             now = monotonic()
-            self._not_before = now + max(REFRESH, (now - asked) * MODESTY)
+            self._not_before = now + max(REFRESH, (now - asked) * PAUSE_FACTOR)

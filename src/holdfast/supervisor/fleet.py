@@ -75,7 +75,7 @@ class Fleet:
             # Draining processes do not count: their running handlers need no other process. Jobs claimed since the
             # reading are still among its due jobs, and must not count twice.
             busy = min(sum(process.busy for process in self.active), reading.running(self.order.types))
-        after = self.scaler.step(due, busy=busy, now=now)
+        after = self.scaler.decide(due, busy=busy, now=now)
         if after != before and not self.retired:
             self._emit("scaled", detail=f"from {before} to {after} processes, {due} jobs due")
         self.keep(now)

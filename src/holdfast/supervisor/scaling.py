@@ -25,7 +25,7 @@ class Scaler:
         self._needed = 0
         """The most processes that were needed since then."""
 
-    def step(self, due: int | None, *, busy: int, now: float) -> int:
+    def decide(self, due: int | None, *, busy: int, now: float) -> int:
         """The number of processes to have. `due` is None if the backlog could not be read: then nothing changes.
 
         `busy` is the number of slots that had a job when the due jobs were counted.

@@ -17,7 +17,7 @@ from holdfast.worker import Worker
 
 REFRESH = 1.0
 """Seconds between two reads of the backlog: many requests cause one."""
-PATIENCE = 2.0
+READ_TIMEOUT = 2.0
 """Seconds that the store has to answer, less than the endpoint has."""
 
 
@@ -84,6 +84,6 @@ class WorkerHealth:
             self._read = monotonic()
             self.backlog.follow(self._worker.types)  # a wake-up reports due jobs, but not the number of running ones
             self._reading = asyncio.create_task(self.backlog.read())
-        await asyncio.wait([self._reading], timeout=PATIENCE)
+        await asyncio.wait([self._reading], timeout=READ_TIMEOUT)
         if not self._reading.done():
             self.backlog.last = None

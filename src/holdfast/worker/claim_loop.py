@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError, StoreReplaced
 from holdfast.worker.ahead_size import Room
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.held_claims import lease_clock
-from holdfast.worker.reaper import Reaper
+from holdfast.worker.reaper import LeaseReaper
 from holdfast.worker.slots import Slots
 from holdfast.worker.turns import Turns
 
@@ -36,7 +36,7 @@ class ClaimLoop:
         self,
         store: Store,
         claimer: Claimer,
-        reaper: Reaper,
+        reaper: LeaseReaper,
         observers: Observers,
         worker_id: str,
         *,

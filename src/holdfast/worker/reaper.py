@@ -13,7 +13,7 @@ REAP_EVERY = 1.0
 REAP_BATCH = 100
 
 
-class Reaper:
+class LeaseReaper:
     """Reaps the types that this worker runs. Every worker does; concurrent reapers never reap an attempt twice.
 
     Claims that this worker holds itself are excluded, even if their leases have expired.

@@ -29,7 +29,7 @@ from holdfast.worker.limits import declare_limits
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.os_signals import on_signals
 from holdfast.worker.processes import Processes
-from holdfast.worker.reaper import Reaper
+from holdfast.worker.reaper import LeaseReaper
 from holdfast.worker.reporter import described
 from holdfast.worker.run_options import WorkerDefaults, check_worker, types_to_run
 from holdfast.worker.runner import Runner
@@ -120,7 +120,7 @@ class Worker:
         self._claim_loop = ClaimLoop(
             self._store,
             Claimer(self._store, terms, self.id, shortest=self._shortest_lease),
-            Reaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
+            LeaseReaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
             self._observers, self.id, types=self._types, poll_interval=seconds(poll_interval),
             poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
             turns=turns,

@@ -103,7 +103,7 @@ async def test_it_is_not_ready_while_the_store_does_not_answer(client: Client, m
         await asyncio.Event().wait()
 
     async with served(client, Worker(client)) as http:
-        monkeypatch.setattr("holdfast.supervisor.worker_health.PATIENCE", 0.05)
+        monkeypatch.setattr("holdfast.supervisor.worker_health.READ_TIMEOUT", 0.05)
         monkeypatch.setattr(client.store, "perform", silent)
         response = await http.get("/backlog")
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast.core.clock import SECOND, Micros, to_micros
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.schedule import Counts, Declaration, Missed, Overlap, Rule, ScheduleRecord, new_record, tick_id
-from holdfast.core.ticks import MAX_STARTS, Step, handle_ticks
+from holdfast.core.ticks import MAX_STARTS, HandledTicks, handle_ticks
 
 START = to_micros(datetime(2026, 1, 1, tzinfo=UTC))
 HOUR = 3600 * SECOND
@@ -27,7 +27,7 @@ def _ids(*hours: int) -> list[str]:
     return [tick_id("hourly", START + hour * HOUR) for hour in hours]
 
 
-def _started(step: Step) -> list[str]:
+def _started(step: HandledTicks) -> list[str]:
     return [job.id for job in step.starts]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.engine.operations import ClaimJobs, NextDue, Operation, Place, Prune, Reap
+from holdfast.stores.sharded.all_shards import everywhere
 from holdfast.stores.sharded.backlogs import Backlogs
 from holdfast.stores.sharded.batches import split
-from holdfast.stores.sharded.everywhere import everywhere
 from holdfast.stores.sharded.plan import Plan
 from holdfast.stores.sharded.routing import Routing
 from holdfast.stores.sharded.shares import Shares

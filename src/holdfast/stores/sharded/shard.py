@@ -14,7 +14,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.stores.sharded.health import Health
 from holdfast.stores.sharded.ownership import owned
 from holdfast.stores.sharded.routing import Routing
-from holdfast.stores.sharded.transactions import (
+from holdfast.stores.sharded.shard_transactions import (
     ShardAppTransaction,
     ShardSyncAppTransaction,
     ShardSyncTransaction,

@@ -11,14 +11,14 @@ from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Operation
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.sharded.begun import BegunSyncTransaction, BegunTransaction
-from holdfast.stores.sharded.by_id import shard_of
-from holdfast.stores.sharded.joining import JoinedShard, JoinedSyncShard, candidates
+from holdfast.stores.sharded.app_transactions import JoinedShard, JoinedSyncShard, candidates
+from holdfast.stores.sharded.one_shard import shard_of
 from holdfast.stores.sharded.plan import Answers
 from holdfast.stores.sharded.plans import Plans
 from holdfast.stores.sharded.routing import Routing
 from holdfast.stores.sharded.shard import Shard
-from holdfast.stores.sharded.transactions import ShardAppTransaction, ShardSyncAppTransaction
+from holdfast.stores.sharded.shard_transactions import ShardAppTransaction, ShardSyncAppTransaction
+from holdfast.stores.sharded.store_transactions import ShardedSyncTransaction, ShardedTransaction
 from holdfast.stores.sharded.wakeups import ShardedWakeups
 
 R = TypeVar("R")
@@ -98,10 +98,10 @@ class ShardedStore(Store):
 
     async def begin(self) -> Transaction:
         """A transaction on the shards that its operations concern. Its commit is refused if it wrote to several."""
-        return BegunTransaction(self._shards, self._routing)
+        return ShardedTransaction(self._shards, self._routing)
 
     def begin_sync(self) -> SyncTransaction:
-        return BegunSyncTransaction(self._shards, self._routing)
+        return ShardedSyncTransaction(self._shards, self._routing)
 
     def join(self, tx: Any) -> AppTransaction:
         def join(shard: Shard) -> ShardAppTransaction:

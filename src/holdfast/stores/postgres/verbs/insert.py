@@ -12,14 +12,14 @@ from holdfast.core.lifecycle import NewJob
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, NotifyingStatement, Plan, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs.start_only_functions import SKIP_EXISTING
+from holdfast.stores.postgres.verbs.start_only_functions import for_new_ids
 from holdfast.stores.sql.plan import Many, Parameters, Statement
 
 _INSERT = SQL["insert_jobs"]
 _INSERT_ALONE = SQL["insert_job"]
-_INSERT_NEW = _INSERT.replace(SKIP_EXISTING, "")
+_INSERT_NEW = for_new_ids(_INSERT)
 """`on conflict` costs each row an index lookup and a WAL entry. The first try with generated ids does not need it."""
-_INSERT_ALONE_NEW = _INSERT_ALONE.replace(SKIP_EXISTING, "")
+_INSERT_ALONE_NEW = for_new_ids(_INSERT_ALONE)
 
 PART: Final = 1000
 """Jobs per statement. With more jobs, the next part is encoded while the server executes the previous one."""

@@ -185,8 +185,16 @@ FUNCTIONS: Final = (
     StartFunction("find_marks", ("text",)),
 )
 
+
+def for_new_ids(statement: str) -> str:
+    """A statement that inserts jobs, without the check whether an id exists."""
+    assert statement.count(SKIP_EXISTING) == 1, f"no `{SKIP_EXISTING}` in: {statement}"
+    return statement.replace(SKIP_EXISTING, "")
+
+
 CALLS: Final[Mapping[str, str]] = {
-    text: each.call for each in FUNCTIONS for text in (SQL[each.name], SQL[each.name].replace(SKIP_EXISTING, ""))
+    **{SQL[each.name]: each.call for each in FUNCTIONS},
+    **{for_new_ids(SQL[each.name]): each.call for each in FUNCTIONS if SKIP_EXISTING in SQL[each.name]},
 }
 """The call for a statement, by the text of the statement. A call always skips an id that exists."""
 

@@ -13,7 +13,7 @@ from holdfast.engine.operations import NextDue, Operation
 from holdfast.engine.store import OtherDatabase
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.sharded.shard import Shard
-from holdfast.stores.sharded.transactions import ShardAppTransaction, ShardSyncAppTransaction
+from holdfast.stores.sharded.shard_transactions import ShardAppTransaction, ShardSyncAppTransaction
 
 R = TypeVar("R")
 T = TypeVar("T", ShardAppTransaction, ShardSyncAppTransaction)

@@ -9,7 +9,7 @@ from holdfast.engine.operations import GetSchedules, Operation, Place
 from holdfast.engine.store import AppTransaction, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.errors import WrongShard
 from holdfast.stores.sharded.batches import ids_of
-from holdfast.stores.sharded.by_id import shard_of
+from holdfast.stores.sharded.one_shard import shard_of
 from holdfast.stores.sharded.ownership import owned
 from holdfast.stores.sharded.placement import place
 from holdfast.stores.sharded.routing import Routing

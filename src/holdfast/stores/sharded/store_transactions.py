@@ -12,7 +12,7 @@ from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Operation
 from holdfast.engine.store import SyncTransaction, Transaction
 from holdfast.errors import WrongShard
-from holdfast.stores.sharded.by_id import shard_of
+from holdfast.stores.sharded.one_shard import shard_of
 from holdfast.stores.sharded.plan import Answers
 from holdfast.stores.sharded.plans import Plans
 from holdfast.stores.sharded.routing import Routing
@@ -23,7 +23,7 @@ R = TypeVar("R")
 _LOCKS = ("guard", "lock")
 
 
-class _Begun:
+class _ShardTransactions:
     """What both kinds share: which shards were written."""
 
     def __init__(self, shards: Mapping[str, Shard], routing: Routing) -> None:
@@ -41,7 +41,7 @@ class _Begun:
             raise WrongShard(f"one transaction cannot write to several shards: {', '.join(sorted(self._written))}")
 
 
-class BegunTransaction(_Begun):
+class ShardedTransaction(_ShardTransactions):
     """A transaction in async code."""
 
     def __init__(self, shards: Mapping[str, Shard], routing: Routing) -> None:
@@ -87,7 +87,7 @@ class BegunTransaction(_Begun):
         return answers
 
 
-class BegunSyncTransaction(_Begun):
+class ShardedSyncTransaction(_ShardTransactions):
     """A transaction in blocking code."""
 
     def __init__(self, shards: Mapping[str, Shard], routing: Routing) -> None:
