@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)
-    results = Results(None if options.afresh else folder / "results.json")
+    results = Results(None if options.discard else folder / "results.json")
     begun = time.monotonic()
 
     def emit(line: str) -> None:
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, help="3, or 1 when quick")
     parser.add_argument("--scale", type=float, help="how many jobs, as a part of the usual")
     parser.add_argument("--output", type=Path, default=FOLDER, help="the folder to write to, and to add to")
-    parser.add_argument("--afresh", action="store_true", help="forget older figures instead of adding to them")
+    parser.add_argument("--discard", action="store_true", help="discard older figures instead of adding to them")
     parser.add_argument("--report", action="store_true", help="measure nothing: write the report and the chart again")
     return parser
 

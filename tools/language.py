@@ -38,6 +38,15 @@ PREFERRED = {
     "at the begin": "at the beginning, at the start",
     "so many at": "this many at",
     "are so many": "are this many",
+    "most so many": "most this many",
+    "up to so many": "up to this many",
+    "this very": "this",
+    "anew": "again",
+    "afresh": "again, new",
+    "turned down": "rejected",
+    "come and go": "start and stop",
+    "comes and goes": "varies",
+    "modesty": "pause",
     "doomed": "to be deleted",
 }
 CHECKED = {".py", ".md", ".sql", ".lua", ".toml", ".yml", ".html", ".css", ".js", ""}

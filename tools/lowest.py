@@ -1,6 +1,6 @@
 """Run the tests with the oldest release of every dependency that pyproject.toml allows: `python -m tools.lowest`.
 
-The environment is made anew when pyproject.toml changes. Development tools keep their newest releases.
+The environment is created again when pyproject.toml changes. Development tools keep their newest releases.
 """
 
 from __future__ import annotations

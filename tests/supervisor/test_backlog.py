@@ -73,7 +73,7 @@ async def test_a_new_job_is_seen_at_once(store: FaultyStore, backlog: Backlog) -
     assert reading.due(["one"]) == 1
 
 
-async def test_a_backlog_is_read_anew_each_time(store: FaultyStore, backlog: Backlog) -> None:
+async def test_a_backlog_is_read_again_each_time(store: FaultyStore, backlog: Backlog) -> None:
     await Client(store, jobs).start(one.bind())
     await backlog.read()
     before = asked(store)

@@ -238,7 +238,7 @@ def test_a_retired_fleet_drains_and_starts_nothing(scene: Scene) -> None:
     assert len(scene.started) == 2
 
 
-def test_a_retired_fleet_that_is_wanted_again_starts_anew_within_its_bounds(scene: Scene) -> None:
+def test_a_retired_fleet_that_is_wanted_again_starts_again_within_its_bounds(scene: Scene) -> None:
     scene.turn(due=40)
     scene.fleet.retire()
     scene.turn(due=40)

@@ -34,7 +34,7 @@ def test_fewer_are_kept_only_after_fewer_were_enough_for_a_while() -> None:
     assert scaler.decide(0, busy=0, now=16) == 2
 
 
-def test_a_load_that_comes_and_goes_does_not_make_processes_come_and_go() -> None:
+def test_a_load_that_varies_does_not_start_and_stop_processes() -> None:
     scaler = Scaler(GROUP)
 
     targets = {scaler.decide(80 if second % 10 == 0 else 0, busy=0, now=second) for second in range(200)}

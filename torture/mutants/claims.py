@@ -45,7 +45,7 @@ MUTANTS: dict[str, Mutant] = {
         },
         favour=("start_batch",),
     ),
-    "choose anew for each row": Mutant(
+    "choose again for each row": Mutant(
         "the single evaluation of the selected rows: the planner may repeat it for a list that is not materialised",
         (28,),
         {"postgres": (postgres("claim", "any(array(select due.seq from due))", f"any(array({_CHOICE}))"),)},

@@ -109,11 +109,11 @@ async def test_a_key_finds_the_incomplete_chain(harness: ClientHarness) -> None:
     again = await harness.client.start(resize.bind(2), key="img-1")
     other_key = await harness.client.start(resize.bind(3), key="img-2")
     await harness.drain()
-    afresh = await harness.client.start(resize.bind(4), key="img-1")
+    another = await harness.client.start(resize.bind(4), key="img-1")
 
     assert (again.id, again.deduplicated, again.job.input) == (first.id, True, {"number": 1})
     assert not other_key.deduplicated
-    assert (afresh.id != first.id, afresh.deduplicated) == (True, False)
+    assert (another.id != first.id, another.deduplicated) == (True, False)
 
 
 async def test_a_key_finds_a_chain_at_any_job(harness: ClientHarness) -> None:

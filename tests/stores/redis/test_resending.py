@@ -135,9 +135,9 @@ def test_a_resent_settlement_succeeds_after_its_chain_was_deleted_and_created_ag
         (settled,) = cut_off(proxy, far, ops.Settle((completed(job),)), at="settle", meanwhile=create_again)
 
         assert settled.written
-        (anew,) = near.perform_sync(ops.GetJobs(("one",)))
-        assert anew is not None
-        assert anew.status is Status.PENDING
+        (created_again,) = near.perform_sync(ops.GetJobs(("one",)))
+        assert created_again is not None
+        assert created_again.status is Status.PENDING
 
 
 def test_a_resent_settlement_succeeds_after_another_worker_claimed_the_job(server: RedisServer) -> None:

@@ -59,7 +59,7 @@ async def a_pending_chain_takes_the_newest_input_and_options(harness: Harness) -
     assert [job.input for job in await harness.claim(limit=9)] == [b"{}", b"3"]
 
 
-async def a_retrying_chain_gets_all_attempts_anew(harness: Harness) -> None:
+async def a_retrying_chain_has_all_attempts_again(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k", max_attempts=1))
     settlement = retrying(job, delay=60)
     await harness.settled(settlement)

@@ -273,49 +273,6 @@ with given as materialized (
 )
 update holdfast.track set parked = null, ready_at = 0 from best where track.track = best.track
 
--- plain_priorities: the priorities of the best due jobs of these types that have no lanes, and how many there are of each.
-with recursive wanted as materialized (
-    select terms.type from unnest(:types::text[]) terms (type) where terms.type not in (select paused.type from holdfast.paused)
-), level (type, priority) as (
-    select wanted.type, (select job.priority from holdfast.job
-                          where job.status = 'pending' and job.type = wanted.type and job.track is null
-                          order by job.track, job.priority desc limit 1)
-      from wanted
-    union all
-    select level.type, (select job.priority from holdfast.job
-                         where job.status = 'pending' and job.type = level.type and job.track is null
-                           and job.priority < level.priority
-                         order by job.track, job.priority desc limit 1)
-      from level
-     where level.priority is not null
-)
-select level.priority, sum(first.jobs)::bigint
-  from level
- cross join lateral (
-    select count(*) as jobs from (
-        select 1 from holdfast.job
-         where job.status = 'pending' and job.type = level.type and job.track is null and job.priority = level.priority
-           and job.scheduled_at <= :now::bigint
-         limit :limit::bigint) best) first
- where level.priority is not null and first.jobs > 0
- group by level.priority
- order by level.priority desc
-
--- claim_chosen: claim these locked jobs.
-with wanted as materialized (
-    select terms.type, terms.lease, terms.max_attempts
-      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
-)
-update holdfast.job
-   set status = 'running', attempt = job.attempt + 1,
-       counted = case when job.seq = any(:counted::bigint[]) then job.attempt + 1 else job.counted end,
-       max_attempts = coalesce(job.max_attempts, wanted.max_attempts), worker = :worker::text, token = :token::text,
-       leased_until = :now::bigint + wanted.lease, renewed_at = :now::bigint, started_at = :now::bigint,
-       progress = null, progress_note = null
-  from wanted
- where job.seq = any(:seqs::bigint[]) and wanted.type = job.type
-returning {record}
-
 -- held_orders: failed jobs that hold a place in an order.
 select place.lane, job.id
   from holdfast.place
