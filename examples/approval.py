@@ -45,7 +45,7 @@ async def main() -> None:
             chain = await client.start(request_leave.bind(person="Grace", days=14))
             while not await is_waiting(client, chain.id):  # noqa: ASYNC110 - a person looks now and then
                 await asyncio.sleep(0.02)
-            print("Grace's request is on the desk")
+            print("Grace's request waits for an approval")
             await approve(client, chain.id, "Edsger")
             print(await client.wait(chain, timeout=10))
 

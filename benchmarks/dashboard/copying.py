@@ -22,7 +22,7 @@ _STEP = 20
 
 
 def copy_jobs(place: Place, copies: int) -> None:
-    """So many copies of each job. The newest copies have the highest numbers."""
+    """This many copies of each job. The newest copies have the highest numbers."""
     match place.store:
         case "postgres":
             _copy_postgres(place.url, copies)
