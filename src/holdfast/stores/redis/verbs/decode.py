@@ -109,6 +109,7 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         row = _state(_STATE_HEADER + state)
     except msgspec.DecodeError:  # three more values than 26
         row = _state(_LONG_HEADER + state)
+    # By position, in the order of `Record`: each name would cost about 50 ns, for every job that is read.
     return Record(
         row.seq,
         job_id,
