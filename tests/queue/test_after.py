@@ -106,7 +106,7 @@ async def test_a_job_that_would_wait_for_itself_is_refused(harness: Harness) -> 
             await queue.enqueue("b", 1, after=["a", "b"])
         with pytest.raises(DependencyCycle, match="'b' waits for itself"):
             await queue.enqueue_many([("c", 1), ("b", 1)], after=["b"])
-        with pytest.raises(TypeError, match="after takes several ids"):
+        with pytest.raises(TypeError, match="after takes a list of ids"):
             await queue.enqueue("b", 1, after="a")  # a str is iterable
 
         assert await queue.status("b") is None

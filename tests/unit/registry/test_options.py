@@ -89,7 +89,7 @@ def test_invalid_options_are_refused(options: dict[str, Any], reason: str) -> No
         ({"max_attempts": 1.5}, "max_attempts must be an int"),
         ({"at": "2026-01-31"}, "at must be a datetime"),
         ({"priority": True}, "priority must be an int"),
-        ({"after": "one"}, "after takes several"),
+        ({"after": "one"}, "after takes a list"),
         ({"after": [5]}, "after takes chains or their ids, not int"),
         ({"key": "a", "exclude": [""]}, "exclude takes chains"),
     ],
