@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from holdfast import Chain
+from holdfast import Chain, Status
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
@@ -58,7 +58,13 @@ def test_a_resumed_worker_aborts_its_attempts_with_the_reason_from_the_store(
 def take_over(harness: Harness, type: str, chain: Chain[Any]) -> None:
     """Reap the expired jobs of a type, and claim the first one, as another worker would."""
     store = harness.client.store
-    wait_until(lambda: bool(store.perform_sync(Reap((type,), (), 10))))
+
+    def is_reaped() -> bool:
+        store.perform_sync(Reap((type,), (), 10))
+        job = harness.client.get_job(chain.id)
+        return job is not None and job.status is Status.PENDING
+
+    wait_until(is_reaped)
     (claimed,) = store.perform_sync(ClaimJobs((TypeTerms(type, duration(60), 5),), 1, "another worker", new_token()))
     assert claimed.id == chain.id
 
