@@ -12,6 +12,7 @@ import pytest
 from holdfast import Chain, Status, SyncClient
 from tests.migrations import versions
 from tests.migrations.blocked_migration import migrate_beside_an_open_transaction
+from tests.migrations.lock_times import seconds_locked
 from tests.migrations.program import TYPES, jobs
 from tests.migrations.version_processes import Version
 from tests.servers.postgres import new_database, shared_postgres
@@ -46,7 +47,8 @@ def test_two_versions_work_together_through_a_migration(store: str, folders: tup
             old.wait_for_starts()
             assert added in new.holdfast("migrate", "--check", code=1 if added else 0)
             if store == "postgres":
-                sys.stdout.write(migrate_beside_an_open_transaction(old, new))
+                waited = migrate_beside_an_open_transaction(old, new)
+                sys.stdout.write(f"sessions waited behind the migration for {waited:.3f} s at most\n")
             assert added in new.holdfast("migrate") or store == "postgres"
             for version in (new, old):
                 assert "up to date" in version.holdfast("migrate", "--check")
@@ -61,6 +63,10 @@ def test_two_versions_work_together_through_a_migration(store: str, folders: tup
         chains = list(completed(client))
         attempts = {job.attempt for job in client.list_jobs(limit=1000).items}
 
+    locked = seconds_locked(store, address, tmp_path)
+    sys.stdout.write(f"{store}: the migration held its lock for {locked} s\n")
+
+    assert (locked is None) == (store == "redis")
     assert len(chains) == (old.started() + new.started()) * len(TYPES)
     assert len({(chain.type, chain.key) for chain in chains}) == len(chains)
     assert attempts == {1}

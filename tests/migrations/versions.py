@@ -17,15 +17,33 @@ ROOT = Path(__file__).parents[2]
 NAME = "9000_of_the_test"
 
 POSTGRES_MIGRATION = """
+create table holdfast.lock_time (begun timestamptz, ended timestamptz, held boolean);
+create function holdfast.write_the_end() returns trigger language plpgsql as $$ begin
+    update holdfast.lock_time set ended = clock_timestamp(), held = exists (
+        select from pg_locks where pid = pg_backend_pid() and granted
+           and relation = 'holdfast.job'::regclass and mode = 'AccessExclusiveLock');
+    return null;
+end $$;
+create constraint trigger at_commit after insert on holdfast.lock_time
+    deferrable initially deferred for each row execute function holdfast.write_the_end();
+lock table holdfast.job in access exclusive mode;
+insert into holdfast.lock_time values (clock_timestamp());
 alter table holdfast.job add column note text not null default 'none';
 create index job_note on holdfast.job (type) where note <> 'none';
 create table holdfast.note (id text primary key, body text);
 """
+"""It writes the time at which it has the lock of the table, and, in a trigger at its commit, the time of the end."""
+
 SQLITE_MIGRATION = """
+create table holdfast_lock_time (moment real);
+insert into holdfast_lock_time values (julianday('now'));
 alter table holdfast_job add column note text not null default 'none';
 create index holdfast_job_note on holdfast_job (type) where note <> 'none';
 create table holdfast_note (id text primary key, body text);
+insert into holdfast_lock_time values (julianday('now'));
 """
+"""It writes the times of its first and of its last statement. It holds the write lock of the file in between."""
+
 REDIS_CHANGES = {
     "create.lua": ("'i', job.input)", "'i', job.input, 'note', 'none')"),
     "single_start.lua": ("'i', payload(only[3] + 1))", "'i', payload(only[3] + 1), 'note', 'none')"),

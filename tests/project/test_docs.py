@@ -19,6 +19,8 @@ GUIDES = (
     "cookbook/batch-import", "cookbook/tenants", "cookbook/agent", "cookbook/cron",
 )  # fmt: skip
 
+PARTS_OF_A_FAILURE = ["You see", "Holdfast", "You", "Tests"]
+
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_page_s_snippets_run(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,10 +63,35 @@ def test_no_snippet_is_left_without_a_language() -> None:
         assert all(snippet.language for snippet in snippets(page)), page
 
 
-def test_the_tests_that_a_page_names_exist() -> None:
-    """The page names a test for each failure that it describes."""
-    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs/what-can-go-wrong.md").read_text(encoding="utf-8")))
+def test_every_failure_says_what_happens_and_names_existing_tests() -> None:
+    _, *failures = (ROOT / "docs/what-can-go-wrong.md").read_text(encoding="utf-8").split("\n## ")
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 
-    assert len(named) > 10
-    assert {name for name in named if f"def {name}(" not in tests} == set()
+    assert len(failures) > 10
+    for failure in failures:
+        assert re.findall(r"^- \*\*([\w ]+?):?\*\*", failure, re.MULTILINE) == PARTS_OF_A_FAILURE, failure
+        named = re.findall(r"`(test_\w+)`", failure.partition("**Tests:**")[2])
+        assert named, failure
+        assert [name for name in named if f"def {name}(" not in tests] == []
+
+
+def test_the_site_contains_every_page() -> None:
+    """Sphinx warns about a page that is in no table of contents, and a warning ends the build of the site."""
+    listed = set(re.findall(r"^(?:.*<)?([\w/*-]+)>?$", (ROOT / "tools/site/index.md").read_text(), re.MULTILINE))
+    pages = {str(page.relative_to(ROOT).with_suffix("")) for page in (ROOT / "docs").rglob("*.md")}
+
+    assert {page for page in pages if page not in listed and not page.startswith("docs/decisions/0")} == set()
+
+
+def test_every_cell_of_the_comparison_has_a_source_and_a_date() -> None:
+    text = (ROOT / "docs/choosing.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    head, _, *answers, dates = rows
+    sources = set(re.findall(r"^\[([\w-]+)\]: https://", text, re.MULTILINE))
+
+    assert (len(head), dates[0]) == (11, "read on")
+    assert all(re.fullmatch(r"\d+ \w{3} 20\d\d", date) for date in dates[1:])
+    for question, own, *others in answers:
+        assert "](" in own, question
+        assert {cell for cell in others if (found := re.search(r"\]\[([\w-]+)\]$", cell)) is None
+                or found[1] not in sources} == set(), question  # fmt: skip

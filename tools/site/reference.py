@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from prometheus_client.metrics_core import Metric
 import holdfast
 from holdfast.cli.app import app
 from holdfast.contrib.prometheus import plugin, store_metrics
+from holdfast.engine import events
 from tools.site.configuration import configuration
 
 GROUPS = {
@@ -20,6 +22,22 @@ GROUPS = {
     "Run": ("Worker", "Attempt", "SyncAttempt", "Reschedule", "Fail", "Cancel", "Supervisor", "Group", "Reaper"),
     "Named queues": ("Queue", "SyncQueue", "QueueJob", "Queued", "Duplicate", "content_id"),
 }
+
+MODULES = {
+    "Testing": ("testing",),
+    "Dashboard": ("dashboard",),
+    "Integrations": (
+        "contrib.django",
+        "contrib.django.testing",
+        "contrib.fastapi",
+        "contrib.flask",
+        "contrib.flask.testing",
+        "contrib.sqlalchemy",
+        "contrib.sqlalchemy.alembic",
+    ),
+    "Plugins": ("contrib.logging", "contrib.otel", "contrib.prometheus", "contrib.sentry", "contrib.structlog"),
+}
+"""Subpackages that are part of the public interface."""
 
 
 def write_reference(folder: Path) -> None:
@@ -39,23 +57,46 @@ def _api(folder: Path) -> list[str]:
     errors = [name for name in public if issubclass(getattr(holdfast, name), BaseException) and name not in grouped]
     rest = [name for name in holdfast.__all__ if name not in grouped and name not in errors]
     pages: list[str] = []
+    seen: list[Any] = []
     for title, names in {**GROUPS, "Exceptions": tuple(errors), "Other names": tuple(rest)}.items():
         page = title.lower().replace(" ", "-")
         pages.append(page)
-        parts = [f"# {title}", f"Names of `holdfast`: {', '.join(f'`{name}`' for name in names)}.", *map(_name, names)]
+        parts = [
+            f"# {title}",
+            f"Names of `holdfast`: {', '.join(f'`{name}`' for name in names)}.",
+            *(_name(name, seen) for name in names),
+        ]
         (folder / f"{page}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    for title, modules in MODULES.items():
+        pages.append(title.lower())
+        parts = [
+            f"# {title}",
+            *(_name(name, seen, f"holdfast.{module}") for module in modules for name in exported(module)),
+        ]
+        (folder / f"{title.lower()}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return pages
 
 
-def _name(name: str) -> str:
-    value = getattr(holdfast, name)
+def exported(module: str) -> list[str]:
+    """The public names of a subpackage: its `__all__`, or what it defines."""
+    found = importlib.import_module(f"holdfast.{module}")
+    defined = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == found.__name__]
+    return list(getattr(found, "__all__", None) or [name for name in defined if not name.startswith("_")])
+
+
+def _name(name: str, seen: list[Any], module: str = "holdfast") -> str:
+    value = getattr(importlib.import_module(module), name)
     if not inspect.isclass(value):
         kind, options = ("autofunction" if inspect.isfunction(value) else "autodata"), ""
     elif issubclass(value, BaseException):
         kind, options = "autoexception", ":show-inheritance:\n"
     else:
         kind, options = "autoclass", ":members:\n:inherited-members: object,tuple,Exception,Struct,str,int\n"
-    return f"## {name}\n\n```{{eval-rst}}\n.. {kind}:: holdfast.{name}\n{_indented(options)}```"
+    if value in seen:  # two integrations export it
+        options += ":no-index:\n"
+    seen.append(value)
+    title = name if module == "holdfast" else f"{module}.{name}"
+    return f"## {title}\n\n```{{eval-rst}}\n.. {kind}:: {module}.{name}\n{_indented(options)}```"
 
 
 def _indented(text: str) -> str:
@@ -64,9 +105,8 @@ def _indented(text: str) -> str:
 
 def _index(pages: list[str]) -> str:
     listed = "\n".join(pages)
-    return (
-        f"# Python interface\n\nEvery name that `holdfast` exports.\n\n```{{toctree}}\n:maxdepth: 2\n\n{listed}\n```\n"
-    )
+    text = "Every name that `holdfast` and its public subpackages export."
+    return f"# Python interface\n\n{text}\n\n```{{toctree}}\n:maxdepth: 2\n\n{listed}\n```\n"
 
 
 def _commands() -> str:
@@ -125,7 +165,17 @@ def _metrics() -> str:
 
 
 def _events() -> str:
+    """The fields of an event, and every kind."""
     document = inspect.getdoc(holdfast.Event) or ""
-    return (
-        f"# Events\n\n{document}\n\n```{{eval-rst}}\n.. autoclass:: holdfast.Event\n   :members:\n   :no-index:\n```\n"
-    )
+    parts = [
+        f"# Events\n\n{document}",
+        "```{eval-rst}\n.. autoclass:: holdfast.Event\n   :members:\n   :no-index:\n```",
+    ]
+    for title, kinds in {
+        "Of a job": events.JOB_EVENTS,
+        "Of a worker": events.WORKER_EVENTS,
+        "Of the supervisor": events.PROCESS_EVENTS,
+    }.items():
+        table = [f"| `{kind}` | {meaning} |" for kind, meaning in kinds.items()]
+        parts += [f"## {title}", "\n".join(["| kind | |", "| --- | --- |", *table])]
+    return "\n\n".join(parts) + "\n"

@@ -1,13 +1,4 @@
-"""Events: what happened, for observers in this process and for listeners of the store.
-
-Job events: created, replaced (it took the input of a later start), unblocked, claimed, started, renewed, progressed,
-completed, continued, retrying (an attempt failed, another will follow), mismatched (the worker could not read the
-input; another worker may), rescheduled, released, suspended (it sleeps or waits for a message), failed, cancelled,
-reaped (its lease expired), lost (the claim of this worker no longer holds), retried (by an operator), hurried, deleted.
-Process events, from the supervisor: scaled, process_started, process_ready, process_draining, process_ended,
-process_died, reloaded.
-Worker events: worker_started, worker_stopping, worker_stopped, woken, store_error.
-"""
+"""Events: what happened, for observers in this process and for listeners of the store."""
 
 from __future__ import annotations
 
@@ -20,6 +11,46 @@ from holdfast.core.clock import to_datetime
 from holdfast.core.failure import ErrorText
 from holdfast.core.record import Record
 from holdfast.engine.operations import EventRow
+
+JOB_EVENTS = {
+    "created": "a job was started, or continues a chain, or is a failure hook",
+    "replaced": "a pending job took the input of a later start",
+    "unblocked": "the last chain that a job waited for has ended",
+    "claimed": "a worker claimed the job",
+    "started": "the handler begins",
+    "renewed": "the worker renewed its lease",
+    "progressed": "the handler reported progress",
+    "completed": "the chain is complete",
+    "continued": "the job is complete, and the chain continues",
+    "retrying": "an attempt failed, and another one follows",
+    "mismatched": "the worker could not read the input; another worker may",
+    "rescheduled": "the handler asked for a later attempt",
+    "released": "the worker returned the job without an attempt",
+    "suspended": "the job sleeps or waits for a message",
+    "failed": "the last attempt failed",
+    "cancelled": "the chain was cancelled",
+    "reaped": "the lease expired",
+    "lost": "the claim of this worker no longer holds",
+    "retried": "an operator retried the job",
+    "hurried": "the due time was moved to now",
+    "deleted": "the chain was deleted",
+}
+WORKER_EVENTS = {
+    "worker_started": "the worker runs",
+    "worker_stopping": "the worker claims no more jobs",
+    "worker_stopped": "the worker has ended",
+    "woken": "a wake-up arrived",
+    "store_error": "an operation on the store failed, and will be tried again",
+}
+PROCESS_EVENTS = {
+    "scaled": "the supervisor changed the number of processes",
+    "process_started": "a process was started",
+    "process_ready": "a process claims jobs",
+    "process_draining": "a process was asked to end",
+    "process_ended": "a process has ended as asked",
+    "process_died": "a process has ended by itself",
+    "reloaded": "the supervisor read its file again",
+}
 
 
 class Event(msgspec.Struct, frozen=True, dict=True):
