@@ -6,7 +6,7 @@ NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: plain-server help demo quick test check matrix others django cron interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types mypy pyright layers clean
+.PHONY: plain-server help demo quick test check matrix servers others django cron interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types mypy pyright layers clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
@@ -28,8 +28,11 @@ check: .venv/dev  ## lint, types, layers and the whole suite
 	$(MAKE) --jobs 2 --output-sync lint mypy pyright layers
 	$(MAKE) test
 
-matrix: .venv/dev  ## the whole suite on every installed interpreter
-	$(BIN)/python -m tools.matrix
+matrix: .venv/dev  ## the whole suite on every interpreter, conformance on every server, that the machine has
+	$(BIN)/python -m nox
+
+servers: .venv/dev  ## the conformance cases on every PostgreSQL, Redis and Valkey that the machine has
+	$(BIN)/python -m nox -s servers
 
 others: .venv/dev  ## a short selection on the other interpreters
 	$(BIN)/python -m tools.matrix --others
@@ -102,7 +105,7 @@ dist: .venv/dev  ## build twice, compare, install the wheel in a clean environme
 schema: .venv/dev  ## write the schema and the Redis layout of this version to tests/migrations
 	$(BIN)/python -m tests.migrations.releases
 
-test-lowest: .venv/dev  ## the suite with the oldest release of every dependency
+test-lowest: .venv/dev  ## the tests that call dependencies, with the oldest release of each
 	$(BIN)/python -m tools.lowest
 
 format: .venv/dev  ## rewrite the code to the agreed format

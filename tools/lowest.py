@@ -1,10 +1,14 @@
-"""Run the tests with the oldest release of every dependency that pyproject.toml allows: `python -m tools.lowest`.
+"""Run tests with the oldest release of every dependency that pyproject.toml allows.
+
+Without arguments, these are the tests that call the dependencies: units, conformance, integrations, commands and
+dashboard. `--all` adds the tests of workers and of single stores. Other arguments are passed to pytest.
 
 The environment is created again when pyproject.toml changes. Development tools keep their newest releases.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 import subprocess
@@ -14,10 +18,14 @@ import venv
 from pathlib import Path
 
 ENVIRONMENT = Path(".venv-lowest")
-SELECTION = ["tests/unit", "tests/conformance", "tests/worker", "tests/contrib", "tests/edges", "tests/stores"]
+SELECTION = ["tests/unit", "tests/conformance", "tests/contrib", "tests/edges", "tests/dashboard"]
+REST = ["tests/worker", "tests/stores"]
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="also the tests of workers and of single stores")
+    options, given = parser.parse_known_args(arguments)
     python = str(ENVIRONMENT / "bin" / "python")
     text = Path("pyproject.toml").read_bytes()
     stamp = ENVIRONMENT / hashlib.sha256(text).hexdigest()
@@ -26,7 +34,8 @@ def main() -> int:
         install = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--root-user-action=ignore"]
         subprocess.run([*install, "-e", ".[dev]", *lowest(text.decode())], check=True)
         stamp.touch()
-    tests = [python, "-m", "pytest", "-q", "--numprocesses", "4", "--dist", "worksteal", *(sys.argv[1:] or SELECTION)]
+    selection = given or [*SELECTION, *(REST if options.all else [])]
+    tests = [python, "-m", "pytest", "-q", "--numprocesses", "2", "--dist", "worksteal", *selection]
     return subprocess.run(tests, check=False).returncode
 
 
@@ -58,4 +67,4 @@ def _lowest(requirement: str) -> str | None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

