@@ -1,5 +1,6 @@
 """What an installation of Holdfast contains."""
 
+import re
 from importlib.metadata import entry_points, requires
 from importlib.resources import files
 
@@ -34,3 +35,12 @@ def test_every_dependency_has_a_lower_bound_that_can_be_tested() -> None:
 
     assert {"msgspec==0.22.*", "psycopg[binary]==3.2.4", "hiredis==3.0.*"} <= set(pinned)
     assert all("==" in each for each in pinned)
+
+
+def test_workflows_pin_actions_by_hash_and_publish_with_attestations() -> None:
+    workflows = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").glob("*.yml")}
+    used = re.findall(r"uses: (.+)", "\n".join(workflows.values()))
+
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", each)] == []
+    assert {"id-token: write", "attestations: true"} <= {line.strip() for line in workflows["release.yml"].splitlines()}
