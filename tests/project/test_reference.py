@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import holdfast
 from holdfast.cli.app import app
 from holdfast.engine import events
 from tests.project.snippets import ROOT
+from tools.site.plain_reference import expanded
 from tools.site.reference import MODULES, exported, write_reference
 
 KINDS = {**events.JOB_EVENTS, **events.WORKER_EVENTS, **events.PROCESS_EVENTS}
@@ -26,12 +28,20 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_every_public_name_is_documented(pages: dict[str, str]) -> None:
-    documented = set(re.findall(r"^\.\. auto\w+:: ([\w.]+)$", "\n".join(pages.values()), re.MULTILINE))
+    documented = set(re.findall(r"^\.\. auto\w+:: ([\w.]+)", "\n".join(pages.values()), re.MULTILINE))
     public = {f"holdfast.{name}" for name in holdfast.__all__}
     public |= {f"holdfast.{module}.{name}" for modules in MODULES.values() for module in modules
                for name in exported(module)}  # fmt: skip
 
     assert public == documented
+
+
+def test_the_markdown_version_contains_signatures_and_docstrings(pages: dict[str, str]) -> None:
+    text = expanded(pages["run"])
+
+    assert "eval-rst" not in text
+    assert "Worker.run(self" in text
+    assert (inspect.getdoc(holdfast.Worker) or "missing") in text
 
 
 def test_every_integration_is_documented() -> None:

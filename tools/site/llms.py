@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tools.site.plain_reference import expanded
+
 
 def write_markdown(source: Path, site: Path) -> None:
     """Copy each page as Markdown into the site, and write the list."""
@@ -12,7 +14,7 @@ def write_markdown(source: Path, site: Path) -> None:
         name = page.relative_to(source)
         target = site / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = page.read_text(encoding="utf-8")
+        text = expanded(page.read_text(encoding="utf-8"))
         target.write_text(text, encoding="utf-8")
         lines.append(f"- [{_title(text, name)}]({name.as_posix()})")
     (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
