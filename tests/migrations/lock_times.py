@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -18,11 +19,8 @@ def seconds_locked(store: str, address: str, folder: Path) -> float | None:
             with psycopg.connect(address) as connection:
                 row = connection.execute(_POSTGRES).fetchone()
         case "sqlite":
-            connection = sqlite3.connect(folder / "jobs.db")
-            try:
-                row = connection.execute(_SQLITE).fetchone()
-            finally:
-                connection.close()
+            with closing(sqlite3.connect(folder / "jobs.db")) as file:
+                row = file.execute(_SQLITE).fetchone()
         case _:
             return None
     assert row is not None, "the migration wrote no times"

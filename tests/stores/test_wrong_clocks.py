@@ -12,7 +12,7 @@ import time_machine
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs, Reap, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, Reap, Reaped, Start, TypeTerms
 from holdfast.engine.store import Store
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
@@ -33,7 +33,7 @@ def test_a_wrong_clock_of_a_worker_changes_no_due_time_and_no_lease(store: str, 
     with opened(STORES[store]()) as used:
         early, late = new_job(), new_job(delay=3600)
         with time_machine.travel(datetime.now(UTC) + error, tick=True):
-            used.perform_sync(Start([early, late]))
+            used.perform_sync(Start((early, late)))
 
             claimed = claim(used)
 
@@ -57,5 +57,5 @@ def claim(store: Store) -> list[Record]:
     return store.perform_sync(ClaimJobs((terms,), 10, "worker-1", new_token(), False))
 
 
-def reap(store: Store) -> list[tuple[Record, str | None]]:
-    return list(store.perform_sync(Reap(("resize",), (), 100)))
+def reap(store: Store) -> list[Reaped]:
+    return store.perform_sync(Reap(("resize",), (), 100))
