@@ -72,20 +72,26 @@ async def drain(
     watch = _IdleWatch(client, tuple(types_to_run(client.jobs, types)), limit, clock, ticks=not advance)
     worker = Worker(
         client, types=types, concurrency=concurrency, retry=retry, middlewares=middlewares, poll_interval=POLL,
-        grace=0, observers=[watch.receive], ticks=not advance, threads=threads,
+        grace=timeout, observers=[watch.receive], ticks=not advance, threads=threads,
     )  # fmt: skip
     if not advance:
         await procedures.run(client.store.perform, declare(client.jobs))
     async with asyncio.timeout(seconds(timeout)), worker:
-        await watch.until_idle(worker)
-        while clock is not None and (due := await watch.next_due()) is not None:
-            if end is not None and clock() + due > end:
-                break
-            clock.move_to(clock() + due)
-            client.store.wakeups.send(ANYTHING)
-            await watch.until_idle(worker, at_least_once=True)
-        if clock is not None and end is not None:
-            clock.move_to(end)
+        try:
+            await watch.until_idle(worker)
+            while clock is not None and (due := await watch.next_due()) is not None:
+                if end is not None and clock() + due > end:
+                    break
+                clock.move_to(clock() + due)
+                client.store.wakeups.send(ANYTHING)
+                await watch.until_idle(worker, at_least_once=True)
+            if clock is not None and end is not None:
+                clock.move_to(end)
+            worker.stop()
+            await watch.until_ended(worker)
+        finally:
+            worker.stop()
+            worker.stop()  # ends the grace period: handlers that still run are aborted
     return watch.ran
 
 
@@ -157,6 +163,12 @@ class _IdleWatch:
                 raise RuntimeError(
                     f"{self._limit} attempts ended and there are still jobs due: raise limit= if need be"
                 )
+
+    async def until_ended(self, worker: Worker) -> None:
+        """Wait for the handlers of jobs that became due and were claimed after the last check, before the stop."""
+        while worker.busy > len(self._waits()):
+            await self._wait_for_event()
+            self._changed.clear()
 
     async def next_due(self) -> int | None:
         """Microseconds until a job of these types or a tick is due, or the lease of a lost worker expires.
