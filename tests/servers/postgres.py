@@ -202,7 +202,8 @@ def _placed(binaries: Path, where: Path | None = None) -> Generator[Postgres]:
 def shared_postgres() -> Postgres:
     """One server for the whole run, stopped when it ends."""
     running = ExitStack()
-    server = running.enter_context(running_postgres())
+    # No JIT: without statistics, PostgreSQL would compile statements for longer than it runs them.
+    server = running.enter_context(running_postgres(jit="off"))
     atexit.register(running.close)
     return server
 

@@ -60,6 +60,7 @@ def drain(
             limit=limit, timeout=timeout, threads=InThreadOfTest("holdfast-test"),
         )  # fmt: skip
 
+    _stop_compiling(alias)
     ran: list[Event] = []
     while True:
         with _callbacks_run(alias) as callbacks:
@@ -87,6 +88,16 @@ def capture_jobs(*, execute: bool = False) -> Generator[list[Job]]:
         drain()
     rows = Row.objects.using(alias).filter(seq__gt=before).order_by("seq").values_list("id", flat=True)
     captured.extend(job for id in rows if (job := client().get_job(id)) is not None)
+
+
+def _stop_compiling(alias: str | None) -> None:
+    """Turn the JIT of PostgreSQL off on the connection of the test, as the store does on its own connections.
+
+    The tables of a test have no statistics. PostgreSQL then compiles each claim, which takes longer than to run it.
+    """
+    if alias is not None and connections[alias].vendor == "postgresql":
+        with connections[alias].cursor() as logged:
+            connections[alias].make_cursor(logged.cursor).execute("set jit = off")
 
 
 def _callbacks_run(alias: str | None) -> Any:

@@ -46,6 +46,14 @@ class Cases:
         assert client().get(undone.id) is None
         assert [job.id for job in Job.objects.all()] == [kept.id]
 
+    def test_a_drain_turns_the_compilation_of_postgresql_off(self):
+        postgres = connection.vendor == "postgresql"
+        with connection.cursor() as cursor:
+            cursor.execute("set jit = on" if postgres else "select 1")
+            drain()
+            cursor.execute("show jit" if postgres else "select 'off'")
+            assert cursor.fetchone() == ("off",)
+
     def test_models_inside_complete_commit_with_the_job(self):
         order = Order.objects.create(customer="Ada")
         chain = client().start(holdfast_jobs.pay.bind(order=order.pk, fail_after=True))
