@@ -58,7 +58,7 @@ def error_of(error: BaseException, trace: str) -> Any:
 def _result(
     task: Any, job: Job, args: Sequence[Any], kwargs: dict[str, Any], *, backend: str, attempts: Sequence[AttemptReport]
 ) -> Any:
-    begun = [each for each in attempts if each.started_at is not None]
+    begun = _counted(job, attempts)
     made: Any = TaskResult(
         task=task,
         id=job.chain_id,
@@ -76,6 +76,12 @@ def _result(
     if job.status is Status.COMPLETED:
         set_field(made, _return_value=job.output)
     return made
+
+
+def _counted(job: Job, attempts: Sequence[AttemptReport]) -> list[AttemptReport]:
+    """The attempts that count. One that was released does not: the next one has its number."""
+    begun = {each.number: each for each in attempts if each.started_at is not None and each.number <= job.attempt}
+    return list(begun.values())
 
 
 def _errors(job: Job, attempts: Sequence[AttemptReport]) -> list[Any]:

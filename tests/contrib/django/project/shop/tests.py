@@ -24,6 +24,9 @@ from holdfast.contrib.django.tasks_api import (
     task_started,
 )
 from holdfast.contrib.django.testing import capture_jobs, drain
+from holdfast.core.ids import new_token
+from holdfast.engine.operations import ClaimJobs, Settle, TypeTerms
+from holdfast.testing.builders import released
 from shop import holdfast_jobs, tasks
 from shop.models import Note, Order
 
@@ -168,6 +171,19 @@ class Cases:
         assert 'raise LookupError(f"attempt' in results[2].errors[0].traceback
         assert before <= results[2].enqueued_at <= results[2].started_at < results[2].last_attempted_at
         assert results[2].finished_at >= results[2].last_attempted_at
+
+    def test_an_attempt_that_was_released_does_not_count(self):
+        result = tasks.add.enqueue(1)
+        terms = TypeTerms("shop.tasks.add", 60_000_000, 3)
+        [claimed] = client().store.perform_sync(ClaimJobs((terms,), 1, "a worker that stops", new_token()))
+        client().store.perform_sync(Settle((released(claimed),)))
+        result.refresh()
+        assert (result.attempts, result.worker_ids) == (0, [])
+
+        drain()
+        result.refresh()
+
+        assert (result.attempts, len(result.worker_ids)) == (1, 1)
 
     def test_a_deferred_and_a_cancelled_task(self):
         later = tasks.add.using(run_after=timezone.now() + timedelta(hours=1)).enqueue(1)
