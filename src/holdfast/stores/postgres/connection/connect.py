@@ -17,6 +17,9 @@ from holdfast.stores.sql.plan import Statement
 
 CONNECT_SECONDS: Final = 10
 
+MARGIN_SECONDS = 5.0
+"""How much longer than our own deadline the server lets a statement or an idle transaction of a verb last."""
+
 IDLE_SECONDS: Final = 30
 PROBE_SECONDS: Final = 10
 PROBES: Final = 3
@@ -102,10 +105,13 @@ def _limits(address: PostgresAddress) -> Statement:
     stricter level it fails.
     Generic plans: planning a claim costs more than executing it, and a custom plan is no better.
     No JIT: a generic plan overestimates its rows, and compiling takes a hundred times as long as executing.
+    Idle transactions end too: a process that stops between two statements of a verb would keep its locks, for example
+    those of lanes. Transactions with code of the application have other sessions.
     """
-    milliseconds = round(address.deadline * 1000) + 5000
+    milliseconds = round((address.deadline + MARGIN_SECONDS) * 1000)
     return Statement(
         f"select set_config('statement_timeout', '{milliseconds}', false), "
+        f"set_config('idle_in_transaction_session_timeout', '{milliseconds}', false), "
         "set_config('default_transaction_isolation', 'read committed', false), "
         f"set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), ({KEEPALIVES})"
     )
