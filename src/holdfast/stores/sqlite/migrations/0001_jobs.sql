@@ -298,20 +298,8 @@ insert into holdfast_turn (turn, lanes_next) values (0, 0);
 
 -- A trigger takes a fifth of the time of a settlement even if its condition is false. So the triggers of lanes run only for
 -- statements that name track: all that change the status or the due time of a job that may have lanes (`track = track`).
--- Claims and completions of jobs without lanes do not name it.
-create trigger holdfast_lanes_created after insert on holdfast_job when new.track is not null begin
-    insert or ignore into holdfast_place (lane, position, chain_id, hold, chain)
-    select json_extract(rule.value, '$.lane'),
-           case when coalesce(json_extract(rule.value, '$.chain'), 0)
-                then (select first.seq from holdfast_job first where first.id = new.chain_id) else new.seq end,
-           new.chain_id, coalesce(json_extract(rule.value, '$.hold'), 1), coalesce(json_extract(rule.value, '$.chain'), 0)
-      from json_each(new.details, '$.lanes.rules') rule
-     where json_extract(rule.value, '$.kind') = 'order';
-    insert into holdfast_lane_change (lane)
-    select place.lane from holdfast_place place where place.chain_id = new.chain_id;
-    insert into holdfast_lane_change (track, details) select new.track, new.details where new.status = 'pending';
-end;
-
+-- Claims and completions of jobs without lanes do not name it. There is no trigger for inserts: the statements of
+-- `enter_lanes` follow the insert of a job with lanes.
 create trigger holdfast_lanes_pending after update of track on holdfast_job
     when new.track is not null and new.status = 'pending' begin
     insert into holdfast_lane_change (track, details) values (new.track, new.details);

@@ -8,6 +8,31 @@ select exists (select 1 from holdfast_lane_change)
                 where track.parked is null and track.ready_at <= :now
                   and type.value not in (select paused.type from holdfast_paused paused))
 
+-- enter_orders: give these new jobs their places in their orders.
+insert or ignore into holdfast_place (lane, position, chain_id, hold, chain)
+select json_extract(rule.value, '$.lane'),
+       case when coalesce(json_extract(rule.value, '$.chain'), 0)
+            then (select first.seq from holdfast_job first where first.id = job.chain_id) else job.seq end,
+       job.chain_id, coalesce(json_extract(rule.value, '$.hold'), 1), coalesce(json_extract(rule.value, '$.chain'), 0)
+  from json_each(:ids) new
+  join holdfast_job job on job.id = new.value
+  join json_each(job.details, '$.lanes.rules') rule
+ where json_extract(rule.value, '$.kind') = 'order'
+
+-- orders_entered: record that the orders of these new jobs have changed.
+insert into holdfast_lane_change (lane)
+select place.lane
+  from json_each(:ids) new
+  join holdfast_job job on job.id = new.value
+  join holdfast_place place on place.chain_id = job.chain_id
+
+-- tracks_entered: record that the tracks of these new jobs have changed.
+insert into holdfast_lane_change (track, details)
+select job.track, job.details
+  from json_each(:ids) new
+  join holdfast_job job on job.id = new.value
+ where job.status = 'pending'
+
 -- lane_changes: the lanes and tracks that have changed, oldest first.
 -- Without the tracks that stay as they are: a claim reads them already, or they are parked at a limit or a rate.
 select change.seq, change.lane, case when known.track is null then change.track end,
