@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 
@@ -12,7 +12,6 @@ from holdfast.client.declared_schedules import declare
 from holdfast.client.references import Names
 from holdfast.client.sync_client import SyncClient
 from holdfast.core.clock import SECOND, Clock, Micros, system_clock, to_micros
-from holdfast.core.job import Job
 from holdfast.core.record import Status
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.core.steps import NEVER
@@ -137,6 +136,7 @@ class _IdleWatch:
         self, client: Client, types: tuple[str, ...], limit: int, clock: ManualClock | None, *, ticks: bool
     ) -> None:
         self.ran: list[Event] = []
+        self._started = 0
         self._ticks = ticks
         self._clock = clock
         self._client = client
@@ -148,6 +148,8 @@ class _IdleWatch:
     def receive(self, event: Event) -> None:
         if event.kind in ENDS:
             self.ran.append(event)
+        elif event.kind == "started":
+            self._started += 1
         self._loop.call_soon_threadsafe(self._changed.set)
 
     async def until_idle(self, worker: Worker, *, at_least_once: bool = False) -> None:
@@ -198,23 +200,6 @@ class _IdleWatch:
         stats = (await self._client.stats()).types
         return [stats[name] for name in self._types if name in stats]
 
-    async def _due_jobs_wait(self, worker: Worker) -> bool:
-        """Whether no due job can be claimed now, because of its lanes: `NextDue` leaves such a job out.
-
-        Without a change of the jobs meanwhile, no worker ran one of them between the two reads.
-        """
-        before = await self._unfinished()
-        if any(job.worker == worker.id for job in before) or await self.next_due() == 0:
-            return False
-        after = await self._unfinished()
-        return [(job.id, job.status, job.attempt) for job in after] == [
-            (job.id, job.status, job.attempt) for job in before
-        ]
-
-    async def _unfinished(self) -> Sequence[Job]:
-        status = ("pending", "running")
-        return (await self._client.list_jobs(status=status, type=self._types, limit=1000)).items
-
     async def _idle(self, worker: Worker) -> bool:
         if self._ticks and (await self._due_schedules()).schedules:
             return False
@@ -225,8 +210,13 @@ class _IdleWatch:
         if waits:
             # A wait that has ended meanwhile is no longer listed: its handler runs.
             return await self.next_due() != 0 and self._waits() == waits
+        started = self._started
         mine = await self._stats()
-        if any(each.due and not each.paused for each in mine) and not await self._due_jobs_wait(worker):
+        # A due job that waits for a lane is not claimed now: `NextDue` leaves it out. If the counts are the same
+        # afterwards and no attempt has started, the job was not claimed between the two reads.
+        if any(each.due and not each.paused for each in mine) and (
+            await self.next_due() == 0 or await self._stats() != mine or self._started != started
+        ):
             return False
         running = sum(each.counts.get(Status.RUNNING, 0) for each in mine)
         if not running:
