@@ -9,22 +9,22 @@ select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attem
 
 -- settle_completed: complete a job, and its chain unless it continues.
 -- The worker stays: no other row names the worker of a completed job. The token stays: it identifies a repeated settlement.
--- Positional parameters are faster than names: one settlement may complete hundreds of jobs. 1 output, 2 keep, 3 now,
--- 4 whether the chain ends, 5 seq, 6 token, 7 when the attempt began. It does not name track, so the triggers of lanes do
--- not run: see the schema.
+-- Positional parameters are faster than names: one settlement may complete hundreds of jobs. They are: output, when the
+-- attempt began, keep, now, whether the chain ends, now, keep, seq, token. It does not name track, so the triggers of
+-- lanes do not run: see the schema.
 update holdfast_job
-   set status = 'completed', output = ?1, error = null, leased_until = null, renewed_at = null, mismatches = null,
-       mismatched_at = null, started_at = ?7,
-       keep = coalesce(?2, keep),
-       finished_at = ?3, expires_at = case when ?4 then ?3 + coalesce(?2, keep) end
- where seq = ?5 and status = 'running' and token = ?6
+   set status = 'completed', output = ?, error = null, leased_until = null, renewed_at = null, mismatches = null,
+       mismatched_at = null, started_at = ?,
+       keep = coalesce(?, keep),
+       finished_at = ?, expires_at = case when ? then ? + coalesce(?, keep) end
+ where seq = ? and status = 'running' and token = ?
 
 -- settle_completed_lanes: the same for jobs with lanes. It names track, so the triggers of lanes run.
 update holdfast_job
-   set track = track, status = 'completed', output = ?1, error = null, leased_until = null, renewed_at = null,
-       mismatches = null, mismatched_at = null, started_at = ?7, keep = coalesce(?2, keep),
-       finished_at = ?3, expires_at = case when ?4 then ?3 + coalesce(?2, keep) end
- where seq = ?5 and status = 'running' and token = ?6
+   set track = track, status = 'completed', output = ?, error = null, leased_until = null, renewed_at = null,
+       mismatches = null, mismatched_at = null, started_at = ?, keep = coalesce(?, keep),
+       finished_at = ?, expires_at = case when ? then ? + coalesce(?, keep) end
+ where seq = ? and status = 'running' and token = ?
 
 -- settle_pending: return a job to pending for another attempt.
 update holdfast_job

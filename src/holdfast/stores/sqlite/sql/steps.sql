@@ -2,9 +2,8 @@
 
 -- step_save: store a step. A final row does not change, and a checkpoint that arrives late replaces no newer one.
 -- Positional parameters are faster than names: one write may store hundreds of steps.
--- 1 job, 2 name, 3 each, 4 kind, 5 number, 6 attempt, 7 epoch, 8 started_at, 9 finished_at, 10 result, 11 error.
 insert into holdfast_step (job_id, name, each, kind, number, attempt, epoch, started_at, finished_at, result, error)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     on conflict (job_id, name, each) do update
    set kind = excluded.kind, number = excluded.number, attempt = excluded.attempt, epoch = excluded.epoch,
        started_at = excluded.started_at, finished_at = excluded.finished_at, wake_at = null,

@@ -211,7 +211,8 @@ def _count(execution: Execution, job: _Job, kind: Kind, settlement: Settlement) 
 def _completion(execution: Execution, job: _Job, settlement: Settlement) -> Row:
     """The parameters of `settle_completed`, in order."""
     ends = settlement.continuation is None
-    return settlement.output, settlement.keep, execution.now, ends, job.seq, job.token, job.started_at
+    now, keep = execution.now, settlement.keep
+    return settlement.output, job.started_at, keep, now, ends, now, keep, job.seq, job.token
 
 
 def _past(execution: Execution, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
