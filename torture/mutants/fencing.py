@@ -97,7 +97,7 @@ MUTANTS: dict[str, Mutant] = {
                     'job.status != "running" or job.token != token or',
                     'job.status not in ("running", "cancelled") or',
                 ),
-                sqlite("settle_completed", "and status = 'running' and token = ?6", "and ?6 = ?6"),
+                sqlite("settle_completed", "and status = 'running' and token = ?", "and ? is not null"),
             ),
             "postgres": (
                 postgres(

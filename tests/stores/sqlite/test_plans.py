@@ -62,8 +62,8 @@ def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
 
 def explain(connection: sqlite3.Connection, sql: str) -> str:
     lists = dict.fromkeys(("ids", "types", "seqs", "exclude"), "[]")
-    numbered = set(re.findall(r"\?\d+", sql))
-    parameters = [1] * len(numbered) if numbered else dict.fromkeys(re.findall(r":(\w+)", sql), 1) | lists
+    named = re.findall(r":(\w+)", sql)
+    parameters = dict.fromkeys(named, 1) | lists if named else [1] * sql.count("?")
     return "\n".join(row[3] for row in connection.execute(f"explain query plan {sql}", parameters))
 
 
