@@ -98,6 +98,7 @@ MUTANTS: dict[str, Mutant] = {
                     'job.status not in ("running", "cancelled") or',
                 ),
                 sqlite("settle_completed", "and status = 'running' and token = ?", "and ? is not null"),
+                sqlite("settle_completed_lanes", "and status = 'running' and token = ?", "and ? is not null"),
             ),
             "postgres": (
                 postgres(
