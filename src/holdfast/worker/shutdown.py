@@ -11,6 +11,8 @@ from holdfast.worker.settler import Settler
 
 REMOVAL_TIMEOUT = 2.0
 """Seconds that the row of the worker has to be deleted at its end. Without that it is ignored after 90 s."""
+CANCEL_AGAIN = 1.0
+"""Seconds after which a task that has not ended is cancelled again."""
 SHUTDOWN_TIMEOUT = 5.0
 """Seconds that aborted handlers have to end, and then again that settlements have to be written."""
 
@@ -43,3 +45,15 @@ async def end_attempts(
     with suppress(TimeoutError):
         # If a settlement is not written in time, its lease expires and another worker runs the job again.
         await asyncio.wait_for(settler.flush(), timeout=SHUTDOWN_TIMEOUT)
+
+
+async def cancel_all(parts: Collection[asyncio.Task[None]]) -> None:
+    """Cancel these tasks until all have ended. A driver may lose a cancellation when an answer arrives meanwhile."""
+    pending = {part for part in parts if not part.done()}
+    while pending:
+        for part in pending:
+            part.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
+    for part in parts:
+        if not part.cancelled():
+            part.exception()  # otherwise asyncio would log it when the task is collected

@@ -260,9 +260,7 @@ class Worker:
                 duties.reporter.end()
             await asyncio.wait(reporting, timeout=shutdown.REMOVAL_TIMEOUT)
             self._steps.close()
-            for part in (*parts, *reporting):
-                part.cancel()
-            await asyncio.gather(*parts, *reporting, return_exceptions=True)
+            await shutdown.cancel_all((*parts, *reporting))
             # Not in the event loop's own thread pool: handlers may have blocked all of its threads.
             renewers = [duties.renewer for duties in self._duties]
             await self._threads.run(partial(stop_threads, renewers, watchdog, shutdown.SHUTDOWN_TIMEOUT))
