@@ -43,5 +43,5 @@ def test_a_job_of_another_process_begins_long_before_the_next_poll(harness: Harn
         worker.wait_for("started", job_id=chain.id)
         waits.append(time.monotonic() - begun)
 
-    # Most of the waits may be long on a busy machine. Without wake-ups every one is at least a second.
-    assert min(waits) < 0.75, "wake-ups do not arrive: the poll interval is 60 s"
+    # Most of the waits may be long on a busy machine. Without wake-ups every one is at least a poll interval.
+    assert sorted(waits)[2] < 0.25, "wake-ups do not arrive: the poll interval is 60 s"

@@ -24,7 +24,7 @@ from tests.stores.postgres.proxy import Proxy, proxy_to
 
 ROOT = Path(__file__).parents[3]
 LEASE = 2.0
-FEW_SECONDS = 40.0
+FEW_SECONDS = 15.0
 """Generous, for a busy machine. Without the termination of the session the job would stay locked."""
 
 KINDS = [
