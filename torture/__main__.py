@@ -1,4 +1,4 @@
-"""``python -m torture --store sqlite|postgres|redis --profile smoke|ci|night --seed N [--mutant NAME]``.
+"""``python -m torture --store sqlite|postgres|redis --profile smoke|ci|evening|night --seed N [--mutant NAME]``.
 
 With `--durability`, Redis runs in one of its weaker modes, and the run counts the acknowledged writes that it loses.
 """

@@ -51,6 +51,8 @@ PROFILES = {
         largest=300, widest=20, supervised=False, timely=False, calm=0,
     ),
     "ci": Profile(seconds=600),
+    # Two hours.
+    "evening": Profile(seconds=600, rounds=12),
     # Eight hours.
     "night": Profile(seconds=600, rounds=48, workers=4, rate=10, largest=5000, calm=60),
 }  # fmt: skip
