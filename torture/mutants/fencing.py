@@ -10,6 +10,8 @@ _GUARDED = f"{_SAME_TOKEN}\n     where held.status = 'running'"
 _ANY_TOKEN = Edit(
     "holdfast.core.lost_claims", 'if status == "running" and current_token == token:', 'if status == "running":'
 )
+# A cancelled job has no token.
+_CANCELLED_TOO = ("and status = 'running' and token = ?", "and status in ('running', 'cancelled') and token is ?")
 _LENIENT = """
 def lost_reason(status, current_token, token):
     return None if status == "cancelled" else plain(status, current_token, token)
@@ -97,8 +99,8 @@ MUTANTS: dict[str, Mutant] = {
                     'job.status != "running" or job.token != token or',
                     'job.status not in ("running", "cancelled") or',
                 ),
-                sqlite("settle_completed", "and status = 'running' and token = ?", "and ? is not null"),
-                sqlite("settle_completed_lanes", "and status = 'running' and token = ?", "and ? is not null"),
+                sqlite("settle_completed", *_CANCELLED_TOO),
+                sqlite("settle_completed_lanes", *_CANCELLED_TOO),
             ),
             "postgres": (
                 postgres(
