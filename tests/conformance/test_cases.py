@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Claim
-from holdfast.engine.operations import Cancel, Delete, GetJobs, Operation, Reap, Settle, Start
+from holdfast.engine.operations import CancelChains, Delete, GetJobs, Operation, Reap, Settle, Start
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.conformance import CASES, Case, Mode
 
@@ -45,9 +45,10 @@ class SplitsBatches(MemoryStore):
     """Performs the parts of a batch one by one."""
 
     def perform_sync(self, operation: Operation[R], /) -> R:
-        if isinstance(operation, Cancel):
+        if isinstance(operation, CancelChains):
             chains = [
-                super(SplitsBatches, self).perform_sync(Cancel((id,), operation.reason)) for id in operation.chain_ids
+                super(SplitsBatches, self).perform_sync(CancelChains((id,), operation.reason))
+                for id in operation.chain_ids
             ]
             return cast(R, [chain for answer in chains for chain in answer])
         return super().perform_sync(operation)

@@ -12,7 +12,7 @@ from holdfast.core.error_groups import GroupedErrors
 from holdfast.core.lanes import Lane
 from holdfast.core.record import ChainRecord, Record
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Delete,
@@ -44,7 +44,7 @@ from tests.property.model_claim import follow
 R = TypeVar("R")
 T = TypeVar("T")
 
-FAILING = (Cancel, Complete, Delete, Reap, RetryJobs, Settle, Start)
+FAILING = (CancelChains, Complete, Delete, Reap, RetryJobs, Settle, Start)
 """Operations that may fail a job, and so start a hook."""
 
 SCAN = 5

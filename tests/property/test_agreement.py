@@ -29,7 +29,7 @@ from holdfast.engine import operations
 from holdfast.engine.operations import (
     AttemptLog,
     Audit,
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -253,7 +253,7 @@ class Agreement(RuleBasedStateMachine):
     @rule(data=st.data(), reason=drawing.errors, spare=st.booleans())
     def cancel(self, data: st.DataObject, reason: bytes | None, spare: bool) -> None:
         chains = data.draw(drawing.some(self._chains(), UNKNOWN))
-        self.pair.perform(Cancel(chains, reason, spare_running=spare, audit=AUDIT))
+        self.pair.perform(CancelChains(chains, reason, spare_running=spare, audit=AUDIT))
 
     @rule(data=st.data())
     def retry(self, data: st.DataObject) -> None:

@@ -22,7 +22,7 @@ from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.waiting_cycles import cycles
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -112,7 +112,7 @@ class Graph(RuleBasedStateMachine):
 
     @rule(place=st.integers(0, 7))
     def end(self, place: int) -> None:
-        self.pair.perform(Cancel(self._named([place])))
+        self.pair.perform(CancelChains(self._named([place])))
 
     @precondition(lambda self: self._cancelled())
     @rule(data=st.data())

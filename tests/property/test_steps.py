@@ -20,7 +20,7 @@ from holdfast.core.record import Record
 from holdfast.core.steps import Checkpoint, Wait
 from holdfast.engine.operations import (
     Audit,
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Delete,
     Explain,
@@ -213,7 +213,7 @@ class StepsAgree(RuleBasedStateMachine):
     def end(self, data: st.DataObject, how: str) -> None:
         match how:
             case "cancel":
-                self.pair.perform(Cancel((self._id(data),)))
+                self.pair.perform(CancelChains((self._id(data),)))
             case "delete":
                 self.pair.perform(Delete((self._id(data),)))
             case _:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Queued
-from holdfast.engine.operations import Cancel, Operation
+from holdfast.engine.operations import CancelChains, Operation
 from tests.queue.harness import Handler, Harness, Recorder, fail, soon
 
 
@@ -118,7 +118,7 @@ async def test_one_of_several_callers_that_cancel_a_job_gets_cancelled(
     all_found_it = asyncio.Barrier(3)
 
     async def perform_together(operation: Operation[Any]) -> Any:
-        if isinstance(operation, Cancel):
+        if isinstance(operation, CancelChains):
             await all_found_it.wait()
         return await perform(operation)
 

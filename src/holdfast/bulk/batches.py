@@ -11,7 +11,7 @@ from holdfast.core.failure import write as write_error
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import (
     Audit,
-    Cancel,
+    CancelChains,
     Delete,
     Filter,
     GetAudit,
@@ -130,7 +130,7 @@ class Batch:
                 changed = len(set(deleted).intersection(chain_ids))
             case _:
                 error = write_error("Cancelled", self._request.reason or "cancelled by a bulk action")
-                after = await self._store.perform(Cancel(chain_ids, error, audit=self._audit))
+                after = await self._store.perform(CancelChains(chain_ids, error, audit=self._audit))
                 finished = [chain for chain in after if chain.last.status is not Status.CANCELLED]
                 self._skips += [Skip(chain.first.id, f"it is now {chain.last.status}") for chain in finished]
                 changed -= len(finished)

@@ -16,7 +16,7 @@ from holdfast.cli.selection import Chosen, Ids, select
 from holdfast.core.failure import write as write_error
 from holdfast.core.record import UNFINISHED, Status
 from holdfast.engine.audit_user import audit_of
-from holdfast.engine.operations import Cancel
+from holdfast.engine.operations import CancelChains
 from holdfast.errors import AlreadyCompleted
 
 _NO_REASON = "cancelled from the command line"
@@ -43,7 +43,7 @@ def cancel(
 
         def act(batch: Sequence[Chosen]) -> list[Document]:
             error = write_error("Cancelled", reason or _NO_REASON)
-            operation = Cancel(tuple(each.chain_id for each in batch), error, audit=audit_of(None, reason))
+            operation = CancelChains(tuple(each.chain_id for each in batch), error, audit=audit_of(None, reason))
             return [
                 status_document(chain.last.status)
                 if chain.last.status is Status.CANCELLED

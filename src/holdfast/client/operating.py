@@ -14,7 +14,7 @@ from holdfast.core.job import Chain, Job
 from holdfast.core.record import UNFINISHED, ChainRecord, Status
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
-from holdfast.engine.operations import Cancel, Delete, Filter, GetChains, RetryJobs, RunNow
+from holdfast.engine.operations import CancelChains, Delete, Filter, GetChains, RetryJobs, RunNow
 from holdfast.engine.procedures import Procedure
 from holdfast.errors import ChainNotFound
 
@@ -147,7 +147,7 @@ def _one_chain(chain: Chain[Any] | Job | str | None, type: Names | None) -> str:
 def _cancel(calls: ClientCalls, chain_id: str, reason: str | None) -> Procedure[tuple[Chain[Any], bool]]:
     """The chain after the operation, and whether this call cancelled it."""
     (before,) = yield GetChains((chain_id,))
-    (record,) = yield Cancel((chain_id,), _error(reason), audit=calls.audit(reason))
+    (record,) = yield CancelChains((chain_id,), _error(reason), audit=calls.audit(reason))
     was_open = before is not None and not before.last.status.finished
     return calls.chain(record), was_open and record.last.status is Status.CANCELLED
 
@@ -163,7 +163,7 @@ def _cancel_key(
             return []
         ids = tuple(chain.first.id for chain in found)
         try:
-            records: list[ChainRecord] = yield Cancel(ids, _error(reason), audit=calls.audit(reason))
+            records: list[ChainRecord] = yield CancelChains(ids, _error(reason), audit=calls.audit(reason))
         except ChainNotFound:  # deleted since it was listed
             continue
         return [calls.chain(record) for record in records if record.last.status is Status.CANCELLED]

@@ -24,7 +24,7 @@ from holdfast.core.settle import has_attempts_left
 from holdfast.engine.audit_user import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
-from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Place, Resume, Start, Started
+from holdfast.engine.operations import CancelChains, Filter, Keep, ListChains, Pause, Place, Resume, Start, Started
 from holdfast.engine.procedures import Procedure
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.queue import blockers, overview
@@ -166,7 +166,7 @@ class QueueCalls:
         reason = write_error("Cancelled", "cancelled by a client", f"by call {new_token()}")
         if not chain.last.status.finished:
             try:
-                (chain,) = yield Cancel((chain.first.id,), reason, spare_running=True)
+                (chain,) = yield CancelChains((chain.first.id,), reason, spare_running=True)
             except ChainNotFound:
                 return "not_found"
         match chain.last.status:

@@ -20,7 +20,7 @@ from holdfast.engine import procedures
 from holdfast.engine.observers import Observers, log
 from holdfast.engine.operations import (
     SCHEDULES_CHANGED,
-    Cancel,
+    CancelChains,
     DueSchedules,
     GetChains,
     Started,
@@ -123,7 +123,7 @@ class Ticker:
             step = handle_ticks(record, now, unfinished)
             if step.cancels:
                 reason = write_error("Cancelled", f"the next tick of schedule {record.name!r} has come")
-                await self._store.perform(Cancel(tuple(step.cancels), reason))
+                await self._store.perform(CancelChains(tuple(step.cancels), reason))
             change = write_change(step.record, record.name, stored.version, step.starts, announce=False, wait=False)
             started = await self._store.perform(change)
         except (ChainNotFound, Conflict):  # a chain was deleted, or started by a backfill, at the same time

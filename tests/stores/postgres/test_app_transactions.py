@@ -12,7 +12,7 @@ from django.db import connections, transaction
 
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob
-from holdfast.engine.operations import Cancel, ClaimJobs, GetChains, Guard, Settle, Start, TypeTerms
+from holdfast.engine.operations import CancelChains, ClaimJobs, GetChains, Guard, Settle, Start, TypeTerms
 from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.verbs.insert import PART
@@ -195,8 +195,8 @@ class TestAsync:
         store.perform_sync(Start((job,)))
         async with kind(isolation) as opened:
             with pytest.raises(ChainNotFound):
-                await store.join(opened.tx).perform(Cancel(("none",)))
-            await store.join(opened.tx).perform(Cancel((job.id,)))
+                await store.join(opened.tx).perform(CancelChains(("none",)))
+            await store.join(opened.tx).perform(CancelChains((job.id,)))
             (before,) = store.perform_sync(GetChains((job.id,)))
 
             await opened.commit()

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from holdfast.core.counters import Counts
-from holdfast.engine.operations import Cancel, ClaimJobs, GetCounters, Prune, Settle, Start, TypeTerms
+from holdfast.engine.operations import CancelChains, ClaimJobs, GetCounters, Prune, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sql import counting
 from holdfast.testing.builders import completed, new_job
@@ -23,10 +23,10 @@ def test_open_transactions_do_not_wait_for_the_counters_of_each_other(
     first, second = store.begin_sync(), store.begin_sync()
 
     first.perform(Settle((completed(running),)))
-    second.perform(Cancel((waiting[0],)))
-    first.perform(Cancel((waiting[1],)))
+    second.perform(CancelChains((waiting[0],)))
+    first.perform(CancelChains((waiting[1],)))
     store.perform_sync(Prune(10))
-    store.perform_sync(Cancel((waiting[2],)))
+    store.perform_sync(CancelChains((waiting[2],)))
     assert _total(store).cancelled == 1
 
     first.commit()

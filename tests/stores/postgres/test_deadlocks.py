@@ -16,7 +16,7 @@ import pytest
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -84,7 +84,7 @@ def a_completion(graph: Graph, tx: SyncTransaction) -> Operation[Any]:
 
 
 def cancelling(graph: Graph) -> Operation[Any]:
-    return Cancel((graph.first.id, graph.child.id))
+    return CancelChains((graph.first.id, graph.child.id))
 
 
 def deleting(graph: Graph) -> Operation[Any]:
@@ -100,7 +100,7 @@ def keeping(graph: Graph) -> Operation[Any]:
 
 
 def cancelling_the_blocker(graph: Graph) -> Operation[Any]:
-    return Cancel((graph.first.id,))
+    return CancelChains((graph.first.id,))
 
 
 def settling(graph: Graph) -> Operation[Any]:
@@ -187,7 +187,7 @@ def test_an_operation_that_waits_for_a_job_holds_no_key(
     deadlocks: list[str],
 ) -> None:
     graph = Graph(store)
-    store.perform_sync(Cancel((graph.child.id,)))
+    store.perform_sync(CancelChains((graph.child.id,)))
     tx = store.begin_sync()
     # A retry locks only the first job of a blocker, so that job must be locked here.
     jobs = [graph.first.id, graph.running.id]

@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -75,13 +75,13 @@ def continuing_after(graph: Graph) -> Operation[Any]:
 def continuing_into_failure(graph: Graph) -> Operation[Any]:
     over = new_job("over")
     graph.store.perform_sync(Start((over,)))
-    graph.store.perform_sync(Cancel((over.id,)))
+    graph.store.perform_sync(CancelChains((over.id,)))
     late = graph.claim("late")
     return Settle((continued(late, next_job(late, after=(over.id,), on_blocker_failure="fail")),))
 
 
 def cancelling(graph: Graph) -> Operation[Any]:
-    return Cancel((graph.late.id,))
+    return CancelChains((graph.late.id,))
 
 
 def completing(graph: Graph) -> Operation[Any]:
@@ -130,7 +130,7 @@ def test_keys_are_locked_before_jobs(store: PostgresStore, connection: psycopg.C
         wait_until_blocked(connection, waiting.done)
         # The transaction that locks the key can lock any job.
         assert free(connection, store) == [graph.first.id, graph.child.id, graph.late.id, graph.second.id]
-        tx.perform(Cancel((graph.first.id, graph.late.id)))
+        tx.perform(CancelChains((graph.first.id, graph.late.id)))
         tx.commit()
 
         (settled,) = waiting.result(60)

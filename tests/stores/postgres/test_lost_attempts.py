@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Delete,
     Examine,
@@ -111,8 +111,8 @@ def test_an_idle_attempt_with_an_expired_lease_is_ended_and_reaped(
     abandon(tx)
 
 
-def cancel(chain_id: str) -> Cancel:
-    return Cancel((chain_id,), b"null")
+def cancel(chain_id: str) -> CancelChains:
+    return CancelChains((chain_id,), b"null")
 
 
 def delete(chain_id: str) -> Delete:
@@ -158,7 +158,7 @@ def test_a_transaction_with_an_old_snapshot_ends_no_attempt(
         store.perform_sync(Renew(((job.claim, HOUR),)))
 
         with pytest.raises(psycopg.errors.OperationalError):
-            store.join_sync(application).perform(Cancel((job.chain_id,), b"null"))
+            store.join_sync(application).perform(CancelChains((job.chain_id,), b"null"))
 
         application.execute("rollback")
     tx.perform(Settle((completed(job),)))
@@ -237,7 +237,7 @@ def test_a_session_of_the_application_is_never_ended_and_doctor_names_it(
         if how == "by completing(tx=)":
             tx.perform(LockChain(job.chain_id))
         elif how == "by cancel(tx=)":
-            tx.perform(Cancel((job.chain_id,), b"null"))
+            tx.perform(CancelChains((job.chain_id,), b"null"))
         else:
             application.execute(f'select 1 from "{store.schema}".job for update'.encode())
         wait_until_idle(connection, pid)

@@ -13,7 +13,7 @@ import pytest
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -133,7 +133,7 @@ def test_of_a_cancel_and_a_settlement_the_first_to_commit_wins(
     store.perform_sync(Start((new_job(),)))
     (held,) = claim(store, 1)
     tx = store.begin_sync()
-    tx.perform(Cancel((held.id,)))
+    tx.perform(CancelChains((held.id,)))
 
     other = waits(connection, lambda: store.perform_sync(Settle((completed(held),))), pool)
     tx.commit()
@@ -209,7 +209,7 @@ def test_a_transaction_with_an_older_snapshot_does_not_end_a_chain_with_new_depe
     unseen = new_job("publish", after=(blocker.id,), on_blocker_failure="fail")
     operations: dict[str, Operation[Any]] = {
         "complete": Complete(blocker.id, blocker.id, (Completion(b"1"),)),
-        "cancel": Cancel((blocker.id,)),
+        "cancel": CancelChains((blocker.id,)),
         "delete": Delete((blocker.id,), cascade=False),
     }
 
@@ -232,7 +232,7 @@ def test_a_blocker_is_not_deleted_while_its_dependent_is_retried(
     blocker = new_job()
     waiting = new_job("publish", after=(blocker.id,))
     store.perform_sync(Start((blocker, waiting)))
-    store.perform_sync(Cancel((waiting.id,)))
+    store.perform_sync(CancelChains((waiting.id,)))
     tx = store.begin_sync()
     tx.perform(RetryJobs((waiting.id,)))
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from holdfast.cli.app import app
 from holdfast.core.ids import new_id
-from holdfast.engine.operations import Cancel, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
+from holdfast.engine.operations import CancelChains, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.errors import RetrySchedule, sqlstate
 from holdfast.stores.postgres.wakeups import listen_check
@@ -114,7 +114,7 @@ def test_a_settlement_that_waited_needs_no_second_try(serializable: PostgresStor
     serializable.perform_sync(Start((job,)))
     (held,) = serializable.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
     tx = direct.begin_sync()
-    tx.perform(Cancel((job.id,)))
+    tx.perform(CancelChains((job.id,)))
     with ThreadPoolExecutor(1) as pool, own_server.connect() as connection:
         settling = pool.submit(serializable.perform_sync, Settle((completed(held),)))
         wait_until_blocked(connection, settling.done)

@@ -19,7 +19,7 @@ from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.details import FailureHook
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -106,7 +106,7 @@ def test_the_starting_role_starts_all_kinds_of_chains(roles: dict[str, PostgresS
     first, alone = new_job(key="one"), new_job()
     ended = new_job()
     store.perform_sync(Start((ended,)))
-    store.perform_sync(Cancel((ended.id,)))
+    store.perform_sync(CancelChains((ended.id,)))
     failing = new_job(after=(ended.id,), on_blocker_failure="fail", on_failure=FailureHook("refund", "failure"))
 
     starts.perform_sync(Start((first, new_job(after=(first.id,)), alone)))
@@ -134,7 +134,7 @@ def test_the_starting_role_starts_jobs_that_wait_for_a_failure_or_an_end(
     done, stopped, open_one = new_job(), new_job(), new_job()
     store.perform_sync(Start((done, stopped, open_one)))
     store.perform_sync(Complete(done.id, done.id, (Completion(b"1"),)))
-    store.perform_sync(Cancel((stopped.id,)))
+    store.perform_sync(CancelChains((stopped.id,)))
     after = ((done.id,), (stopped.id,), (open_one.id,))
     jobs = [new_job(after=each, on_blocker_failure=rule) for rule in (WHEN_FAILED, WHEN_ENDED) for each in after]
 
@@ -167,7 +167,7 @@ def test_events_of_a_role_that_only_starts_are_recorded(
 ) -> None:
     ended = new_job()
     store.perform_sync(Start((ended,)))
-    store.perform_sync(Cancel((ended.id,)))
+    store.perform_sync(CancelChains((ended.id,)))
     store.perform_sync(Listen("listener", 60_000_000))
     failing = new_job(after=(ended.id,), on_blocker_failure="fail")
 
@@ -183,7 +183,7 @@ def test_the_starting_role_may_do_nothing_else(roles: dict[str, PostgresStore], 
 
     works = "SELECT, INSERT, UPDATE and DELETE on all tables in schema"
     refused(roles["starts"], ClaimJobs(TERMS, 1, "worker", "token"), works)
-    refused(roles["starts"], Cancel((job.id,)), works)
+    refused(roles["starts"], CancelChains((job.id,)), works)
     refused(roles["starts"], Delete((job.id,)), works)
     refused(roles["starts"], ListJobs(Filter(), 10), "SELECT on all tables in schema")
     refused(roles["starts"], GetJobs((job.id,)), "SELECT on all tables in schema")

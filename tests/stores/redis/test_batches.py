@@ -8,7 +8,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -74,10 +74,10 @@ def test_the_release_also_counts_for_a_dependent_that_was_cancelled_before(
     last = ids("child")[-1]
     with crashing(monkeypatch, settle, "release"):
         store.perform_sync(Settle((completed(blocker),)))
-    store.perform_sync(Cancel((last,)))
+    store.perform_sync(CancelChains((last,)))
     (again,) = store.perform_sync(RetryJobs((last,)))
     assert (again.status, again.open_blockers) == (Status.BLOCKED, 1)
-    store.perform_sync(Cancel((last,)))
+    store.perform_sync(CancelChains((last,)))
 
     store.perform_sync(Reap(("resize",), (), 10))
 
@@ -99,13 +99,13 @@ def test_a_failed_chain_fails_all_dependents_that_are_set_to_fail(store: RedisSt
 def test_cancel_retry_and_run_now_of_many_jobs_change_all_or_none(store: RedisStore) -> None:
     store.perform_sync(Start(tuple(new_job(id=id, delay=60) for id in ids("job"))))
     with pytest.raises(ChainNotFound):
-        store.perform_sync(Cancel((*ids("job"), "unknown")))
+        store.perform_sync(CancelChains((*ids("job"), "unknown")))
     with pytest.raises(JobNotFound):
         store.perform_sync(RunNow((*ids("job"), "unknown")))
     assert statuses(store, *ids("job")) == {Status.PENDING: MANY}
     assert store.perform_sync(GetStats())[0].scheduled == MANY
 
-    cancelled = store.perform_sync(Cancel(ids("job")))
+    cancelled = store.perform_sync(CancelChains(ids("job")))
     with pytest.raises(JobNotFound):
         store.perform_sync(RetryJobs((*ids("job"), "unknown")))
     assert statuses(store, *ids("job")) == {Status.CANCELLED: MANY}
@@ -188,7 +188,7 @@ def test_many_dependent_chains_are_cancelled_together_as_in_the_memory_store(sto
 
     for each in (MemoryStore(), store):
         each.perform_sync(Start((*blockers, *waiting, far)))
-        chains = each.perform_sync(Cancel((*ids("blocker"), *ids("job"))))
+        chains = each.perform_sync(CancelChains((*ids("blocker"), *ids("job"))))
         (left,) = each.perform_sync(GetJobs(("far",)))
         assert left is not None
         found.append([*(chain.last.status for chain in chains), left.status])
@@ -208,7 +208,7 @@ def test_no_call_names_more_than_a_hundred_jobs(store: RedisStore, server: Redis
         jobs = store.perform_sync(ClaimJobs(TERMS, MANY, "worker", new_token()))
         store.perform_sync(Settle(tuple(failed(job) for job in jobs)))
         store.perform_sync(RetryJobs(ids("child")))
-        store.perform_sync(Cancel(ids("child")))
+        store.perform_sync(CancelChains(ids("child")))
         store.perform_sync(Delete(("blocker", *ids("child"))))
         with server.connect() as client:
             calls = [entry["command"].split() for entry in client.slowlog_get(10_000)]

@@ -12,7 +12,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -172,10 +172,10 @@ def test_a_chain_is_removed_only_after_all_its_dependents_are_released(
     blocker = waiting(store)
     with crashing(monkeypatch, settle, "release"):
         store.perform_sync(Settle((completed(blocker),)))
-    store.perform_sync(Cancel(ids("child")[200:]))
+    store.perform_sync(CancelChains(ids("child")[200:]))
     reported = store.perform_sync(ClaimJobs(TERMS, MANY, "worker", new_token()))
     store.perform_sync(Settle(tuple(completed(job) for job in reported)))
-    store.perform_sync(Cancel(ids("child")[100:200]))
+    store.perform_sync(CancelChains(ids("child")[100:200]))
     store.perform_sync(Keep(("blocker",), 0))
 
     if how == "pruned":

@@ -16,7 +16,7 @@ import pytest
 from holdfast.core.ids import new_token
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     GetChains,
     GetJobs,
@@ -133,7 +133,7 @@ def test_a_full_server_refuses_new_jobs_and_finishes_old_ones(product: Product) 
         assert [each.written for each in store.perform_sync(Settle((completed(first), failed(second))))] == [True, True]
         clock.advance(31)
         assert len(store.perform_sync(Reap(("resize",), (), 100))) == 9
-        (cancelled,) = store.perform_sync(Cancel((second.id,)))
+        (cancelled,) = store.perform_sync(CancelChains((second.id,)))
         assert cancelled.last.status is Status.FAILED
         pruned = store.perform_sync(Prune(10))
         assert set(pruned) == {first.id, second.id}

@@ -7,7 +7,7 @@ import pytest
 from holdfast.core.ids import new_token
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Filter,
     GetBlockers,
@@ -30,7 +30,7 @@ from tests.stores.redis.many import MANY, TERMS, grown, ids
 def test_blocked_and_cancelled_jobs_are_found_by_an_index(store: RedisStore, server: RedisServer) -> None:
     store.perform_sync(Start((new_job(id="one"), new_job(id="two", after=("one",)))))
     store.perform_sync(Start(tuple(new_job(delay=60) for _ in range(2100))))
-    store.perform_sync(Cancel(("one",)))
+    store.perform_sync(CancelChains(("one",)))
     cancelled, blocked = Filter(statuses=(Status.CANCELLED,)), Filter(statuses=(Status.BLOCKED,))
     store.perform_sync(ListJobs(cancelled, 10))
     store.perform_sync(ListChains(cancelled, 10))

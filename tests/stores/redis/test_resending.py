@@ -70,7 +70,11 @@ def test_a_resent_cancel_does_not_cancel_a_job_that_was_retried_since(server: Re
         far.perform_sync(ops.Start((new_job(id="job"),)))
 
         cut_off(
-            proxy, far, ops.Cancel(("job",)), at="cancel", meanwhile=lambda: near.perform_sync(ops.RetryJobs(("job",)))
+            proxy,
+            far,
+            ops.CancelChains(("job",)),
+            at="cancel",
+            meanwhile=lambda: near.perform_sync(ops.RetryJobs(("job",))),
         )
 
         (job,) = near.perform_sync(ops.GetJobs(("job",)))
@@ -101,7 +105,7 @@ async def test_async_code_resends_too(server: RedisServer) -> None:
         await store.perform(ops.Start((new_job(id="job"),)))
         proxy.cut_at(sha_of(store, "cancel"), lambda: near.perform_sync(ops.RetryJobs(("job",))))
 
-        (chain,) = await store.perform(ops.Cancel(("job",)))
+        (chain,) = await store.perform(ops.CancelChains(("job",)))
 
         assert len(proxy.swallowed) == 1
         assert chain.last.status is Status.PENDING
@@ -178,7 +182,7 @@ def test_an_attempt_that_an_operator_cancelled_does_not_count_as_settled_by_its_
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))
         (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
-        near.perform_sync(ops.Cancel(("one",)))
+        near.perform_sync(ops.CancelChains(("one",)))
 
         proxy.cut_before(sha_of(far, "settle"))
         (settled,) = far.perform_sync(ops.Settle((Settlement(job.claim, Status.CANCELLED, "cancelled"),)))
@@ -193,7 +197,7 @@ def test_a_resent_operation_on_a_job_that_was_deleted_since_raises_job_not_found
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="job", delay=60),)))
         if verb is ops.RetryJobs:
-            near.perform_sync(ops.Cancel(("job",)))
+            near.perform_sync(ops.CancelChains(("job",)))
 
         with pytest.raises(JobNotFound):
             cut_off(
@@ -220,7 +224,7 @@ def test_a_request_that_arrives_after_its_own_resend_is_not_performed_twice(serv
         near.perform_sync(ops.Start((new_job(id="one"),)))
 
         proxy.cut_before(sha_of(far, "cancel"))
-        far.perform_sync(ops.Cancel(("one",)))
+        far.perform_sync(ops.CancelChains(("one",)))
         near.perform_sync(ops.RetryJobs(("one",)))
         proxy.let_arrive()
 
@@ -235,7 +239,7 @@ def test_a_reply_is_saved_longer_than_its_request_may_be_resent(server: RedisSer
     store.perform_sync(ops.Start((new_job(id="a"), new_job(id="b"))))
 
     store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
-    store.perform_sync(ops.Cancel(("a",)))
+    store.perform_sync(ops.CancelChains(("a",)))
     store.perform_sync(ops.Delete(("b",)))
 
     with server.connect() as client:

@@ -66,7 +66,9 @@ def test_a_resent_start_that_found_a_chain_creates_none_after_that_chain_ended(s
         far.perform_sync(ops.Start((new_job(id="there", key="k"),)))
 
         start = ops.Start((new_job(id="new"), new_job(id="never", key="k")))
-        started = cut_off(proxy, far, start, at="start", meanwhile=lambda: near.perform_sync(ops.Cancel(("there",))))
+        started = cut_off(
+            proxy, far, start, at="start", meanwhile=lambda: near.perform_sync(ops.CancelChains(("there",)))
+        )
 
         assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("there", True)]
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]

@@ -10,7 +10,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     GetHistory,
     GetJobs,
@@ -220,7 +220,7 @@ def test_a_payload_can_be_any_bytes(store: RedisStore) -> None:
 def test_a_key_that_is_cancelled_and_started_again_never_runs_the_cancelled_payload(store: RedisStore) -> None:
     for round in range(5):
         store.perform_sync(Start((new_job(id=f"old-{round}", key="k", input=b"old"),)))
-        store.perform_sync(Cancel((f"old-{round}",)))
+        store.perform_sync(CancelChains((f"old-{round}",)))
     store.perform_sync(Start((new_job(id="new", key="k", input=b"new"),)))
 
     jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", new_token()))

@@ -25,7 +25,7 @@ from holdfast import (
     WrongShard,
 )
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, GetAudit, GetSchedules
+from holdfast.engine.operations import CancelChains, GetAudit, GetSchedules
 from holdfast.queue import Queue
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sharded.store import ShardedStore
@@ -73,7 +73,7 @@ def test_operations_on_chains_of_several_shards(client: SyncClient, jobs: Jobs) 
     chains = [client.start(jobs["resize"].bind(1), shard=name, delay=60) for name in ("eu", "us", "eu")]
 
     with pytest.raises(ChainNotFound):
-        client.store.perform_sync(Cancel((chains[0].id, chains[1].id, "eu~unknown")))
+        client.store.perform_sync(CancelChains((chains[0].id, chains[1].id, "eu~unknown")))
     assert {chain.status for chain in client.list_chains().items} == {"pending"}
     with pytest.raises(JobNotFound):
         client.run_now("us~unknown")

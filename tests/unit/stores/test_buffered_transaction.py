@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     ClaimJobs,
     Complete,
     Completion,
@@ -125,7 +125,7 @@ def test_a_found_chain_that_finished_meanwhile_refuses_the_whole_transaction(sto
     job = claimed(store)
     tx = store.begin_sync()
     tx.perform(Start((new_job("side", key="k"),)))
-    store.perform_sync(Cancel((found.chain.first.id,)))
+    store.perform_sync(CancelChains((found.chain.first.id,)))
 
     (answer,) = tx.perform(Settle((completed(job),)))
 
@@ -143,7 +143,7 @@ def test_reads_and_guards_are_performed_at_once(store: MemoryStore) -> None:
     assert chain.last == job
 
 
-@pytest.mark.parametrize("operation", [Cancel(()), Prune(1), Settle(())])
+@pytest.mark.parametrize("operation", [CancelChains(()), Prune(1), Settle(())])
 async def test_other_writes_are_refused(store: MemoryStore, operation: Operation[Any]) -> None:
     blocking, waiting = store.begin_sync(), await store.begin()
 

@@ -36,7 +36,7 @@ from holdfast.engine.operations.limits import (
 )
 from holdfast.engine.operations.listing import Filter, ListChains, Listing, ListJobs
 from holdfast.engine.operations.marks import FindMarks, FoundMarks, Mark
-from holdfast.engine.operations.operate import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
+from holdfast.engine.operations.operate import CancelChains, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
 from holdfast.engine.operations.operation import Operation
 from holdfast.engine.operations.placement import Place
 from holdfast.engine.operations.read import (
@@ -73,7 +73,7 @@ __all__ = [
     "AttemptLog",
     "Audit",
     "AuditRow",
-    "Cancel",
+    "CancelChains",
     "ChangeSchedule",
     "ClaimJobs",
     "Complete",

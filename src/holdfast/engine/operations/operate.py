@@ -13,7 +13,7 @@ from holdfast.engine.operations.audit import Audit
 from holdfast.engine.operations.operation import Operation
 
 
-class Cancel(Operation[list[ChainRecord]], frozen=True):
+class CancelChains(Operation[list[ChainRecord]], frozen=True):
     """Cancel the current job of each chain. Returns the chains after the operation.
 
     A cancelled job is not run. If it was running, its claim is lost. With `spare_running`, running jobs are not

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.core.ids import SHARD_END
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Delete,
     GetChains,
     GetJobs,
@@ -132,7 +132,7 @@ def _each(routing: Routing, operation: Operation[Any], batch: _Batch) -> Plan[li
 def _check_existence(routing: Routing, operation: Operation[Any]) -> Plan[None]:
     """Refuse a batch over several shards before anything is written, if one of its items does not exist."""
     found: list[Any]
-    if isinstance(operation, Cancel):
+    if isinstance(operation, CancelChains):
         found = yield from _each(routing, GetChains(operation.chain_ids), _BATCHES["get_chains"])
         for id, chain in zip(operation.chain_ids, found, strict=True):
             if chain is None:

@@ -10,7 +10,7 @@ from holdfast.engine.operations import (
     AUDIT_KEPT,
     Audit,
     AuditRow,
-    Cancel,
+    CancelChains,
     ChangeSchedule,
     Complete,
     Completion,
@@ -45,7 +45,7 @@ async def every_change_of_an_operator_is_written_with_its_user_and_reason(harnes
     await harness.perform(RunNow((later.id,), audit=ANN))
     harness.clock.advance(1)
     await harness.perform(RetryJobs((lost.id,), audit=BEN))
-    await harness.perform(Cancel((later.id, lost.id), audit=ANN))
+    await harness.perform(CancelChains((later.id, lost.id), audit=ANN))
     await harness.perform(Delete((later.id,), audit=BEN))
     await harness.perform(Pause(("b", "a"), audit=ANN))
     await harness.perform(Resume(("b", "a"), audit=BEN))
@@ -124,7 +124,7 @@ async def changes_of_limits_schedules_and_completions_are_written(harness: Harne
 
 async def an_operation_without_an_audit_leaves_no_entry(harness: Harness) -> None:
     job = await harness.started()
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     await harness.perform(RetryJobs((job.id,)))
     await harness.perform(RunNow((job.id,)))
     await harness.perform(Pause(("resize",)))
@@ -139,13 +139,13 @@ async def what_does_not_change_leaves_no_entry(harness: Harness) -> None:
     due = await harness.started()
     await harness.perform(Pause(("other",)))
 
-    await harness.perform(Cancel((done.id,), audit=ANN))
+    await harness.perform(CancelChains((done.id,), audit=ANN))
     await harness.perform(RunNow((due.id,), audit=ANN))
     await harness.perform(Delete(("unknown",), audit=ANN))
     await harness.perform(Pause(("other",), audit=ANN))
     await harness.perform(Resume(("another",), audit=ANN))
-    await harness.perform(Cancel((due.id, due.id), audit=ANN))
-    await harness.perform(Cancel((due.id,), audit=BEN))
+    await harness.perform(CancelChains((due.id, due.id), audit=ANN))
+    await harness.perform(CancelChains((due.id,), audit=BEN))
 
     rows = await harness.perform(GetAudit(limit=100))
     assert [(row.user, row.action, row.target) for row in rows] == [("ann", "cancel", due.id)]
@@ -156,7 +156,7 @@ async def a_refused_operation_leaves_no_entry(harness: Harness) -> None:
     await harness.start(new_job("other", after=(job.id,)))
 
     await harness.refused(NotPending, RetryJobs((job.id,), audit=ANN))
-    await harness.refused(ChainNotFound, Cancel((job.id, "unknown"), audit=ANN))
+    await harness.refused(ChainNotFound, CancelChains((job.id, "unknown"), audit=ANN))
     await harness.refused(StillReferenced, Delete((job.id,), audit=ANN))
 
     assert await harness.perform(GetAudit(limit=100)) == []
@@ -166,7 +166,7 @@ async def all_changes_of_a_large_operation_are_written(harness: Harness) -> None
     jobs = [one.chain.first for one in await harness.start(*[new_job() for _ in range(150)])]
     ids = tuple(job.id for job in jobs)
 
-    await harness.perform(Cancel(ids, audit=ANN))
+    await harness.perform(CancelChains(ids, audit=ANN))
     await harness.perform(RetryJobs(ids, audit=ANN))
     await harness.perform(Delete(ids, audit=ANN))
 
@@ -185,8 +185,8 @@ async def entries_are_found_by_target_chain_and_time(harness: Harness) -> None:
     other = await harness.started(new_job("other"))
     await harness.perform(RetryJobs((second.id,), audit=ANN))
     harness.clock.advance(10)
-    await harness.perform(Cancel((other.id,), audit=ANN))
-    await harness.perform(Cancel((first.id,), audit=BEN))
+    await harness.perform(CancelChains((other.id,), audit=ANN))
+    await harness.perform(CancelChains((first.id,), audit=BEN))
 
     assert await _actions(harness, about=(first.id,)) == ["ben cancel", "ann retry"]
     assert await _actions(harness, about=(second.id,)) == ["ann retry"]
@@ -201,7 +201,7 @@ async def entries_are_found_by_target_chain_and_time(harness: Harness) -> None:
 
 async def entries_are_kept_for_ninety_days(harness: Harness) -> None:
     job = await harness.started()
-    await harness.perform(Cancel((job.id,), audit=ANN))
+    await harness.perform(CancelChains((job.id,), audit=ANN))
     await harness.perform(Delete((job.id,)))
     harness.clock.advance(AUDIT_KEPT / SECOND)
 
@@ -219,7 +219,7 @@ async def an_entry_of_a_transaction_that_is_rolled_back_is_not_written(harness: 
     job = await harness.started()
     tx = await harness.begin()
     try:
-        await tx.perform(Cancel((job.id,), audit=ANN))
+        await tx.perform(CancelChains((job.id,), audit=ANN))
     except TypeError:  # a store without transactions refuses it
         pass
     finally:

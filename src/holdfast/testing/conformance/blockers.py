@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, Completion, GetBlockers, GetDependents, RetryJobs
+from holdfast.engine.operations import CancelChains, Complete, Completion, GetBlockers, GetDependents, RetryJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -135,7 +135,7 @@ async def a_job_stays_blocked_if_its_blocker_fails_or_is_cancelled(harness: Harn
     job = await harness.started(new_job(after=(one.id, two.id)))
 
     await harness.settled(failed(one))
-    await harness.perform(Cancel((two.id,)))
+    await harness.perform(CancelChains((two.id,)))
 
     assert await harness.job(job.id) == job
 
@@ -155,7 +155,7 @@ async def a_blocker_that_is_retried_and_completed_unblocks_the_job(harness: Harn
 async def a_cancelled_job_is_not_unblocked(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
 
     answer = await harness.settled(completed(blocker))
 
@@ -185,7 +185,7 @@ async def the_dependents_of_a_chain_are_its_unfinished_jobs_in_order(harness: Ha
 
     assert await dependents(10) == [first.id, second.id, third.id]
     assert await dependents(2) == [first.id, second.id]
-    await harness.perform(Cancel((second.id,)))
+    await harness.perform(CancelChains((second.id,)))
     await harness.settle(completed(one))
     assert await dependents(10) == [first.id, third.id]
     (claimed,) = await harness.claim("first")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import UNLIMITED, Record, Status
-from holdfast.engine.operations import Cancel, ClaimJobs, Complete, Completion, Pause, TypeTerms
+from holdfast.engine.operations import CancelChains, ClaimJobs, Complete, Completion, Pause, TypeTerms
 from holdfast.testing.builders import completed, failed, new_job, released, retrying
 from holdfast.testing.conformance.harness import Harness
 
@@ -142,7 +142,7 @@ async def only_pending_jobs_are_claimed(harness: Harness) -> None:
     await harness.start(new_job(after=(blocker.id,)))
     await harness.completed()
     await harness.settled(failed(await harness.claimed()))
-    await harness.perform(Cancel(((await harness.started()).id,)))
+    await harness.perform(CancelChains(((await harness.started()).id,)))
     external = await harness.started()
     await harness.perform(Complete(external.id, external.id, (Completion(output=b"1"),)))
     await harness.claimed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.ids import new_id
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, Completion, LockChain, Settled
+from holdfast.engine.operations import CancelChains, Complete, Completion, LockChain, Settled
 from holdfast.errors import AlreadyCompleted, ChainNotFound, Conflict
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
@@ -33,7 +33,7 @@ async def a_finished_chain_raises_already_completed(harness: Harness) -> None:
     lost = await harness.claimed()
     await harness.settled(failed(lost))
     dropped = await harness.started()
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
     before = await harness.everything()
 
     for job in (done, lost, dropped):

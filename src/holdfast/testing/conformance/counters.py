@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.counters import MINUTE, Counts, minute_of
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Delete,
@@ -83,8 +83,8 @@ async def a_reaped_attempt_is_counted_and_the_failure_of_the_last_one_too(harnes
 
 async def cancelling_and_completing_from_outside_are_counted(harness: Harness) -> None:
     running, waiting = await harness.claimed(), await harness.started()
-    await harness.perform(Cancel((running.id, waiting.id)))
-    await harness.perform(Cancel((running.id, waiting.id)))
+    await harness.perform(CancelChains((running.id, waiting.id)))
+    await harness.perform(CancelChains((running.id, waiting.id)))
     other = await harness.started()
     await harness.perform(Complete(other.id, other.id, (Completion(b"1", next_job(other)),), (), ()))
 

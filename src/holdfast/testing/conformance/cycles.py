@@ -8,7 +8,16 @@ from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Record, Status
 from holdfast.core.waiting_cycles import MOST_CHAINS, cycles
-from holdfast.engine.operations import Cancel, Complete, Completion, GetWaiting, RetryJobs, Settled, Start, Waiting
+from holdfast.engine.operations import (
+    CancelChains,
+    Complete,
+    Completion,
+    GetWaiting,
+    RetryJobs,
+    Settled,
+    Start,
+    Waiting,
+)
 from holdfast.errors import ChainNotFound, DependencyCycle, HoldfastError
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
@@ -125,7 +134,7 @@ async def a_side_chain_of_the_same_transaction_counts_too(harness: Harness) -> N
 async def a_retry_that_would_close_a_cycle_raises(harness: Harness) -> None:
     job = await harness.claimed()
     waiting = await harness.started(new_job(after=(job.id,)))
-    await harness.perform(Cancel((waiting.id,)))
+    await harness.perform(CancelChains((waiting.id,)))
     await harness.settled(continued(job, next_job(job, after=(waiting.id,))))
     before = await harness.everything()
 
@@ -133,7 +142,7 @@ async def a_retry_that_would_close_a_cycle_raises(harness: Harness) -> None:
 
     assert refused.chain_ids == [waiting.id, job.id]
     assert await harness.everything() == before
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     (retried,) = await harness.perform(RetryJobs((waiting.id,)))
     assert retried.status is Status.BLOCKED
 
@@ -141,10 +150,10 @@ async def a_retry_that_would_close_a_cycle_raises(harness: Harness) -> None:
 async def two_retries_that_would_close_a_cycle_together_raise(harness: Harness) -> None:
     job = await harness.claimed()
     waiting = await harness.started(new_job(after=(job.id,)))
-    await harness.perform(Cancel((waiting.id,)))
+    await harness.perform(CancelChains((waiting.id,)))
     await harness.settled(continued(job, next_job(job, after=(waiting.id,))))
     last = (await harness.chain(job.id)).last
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     before = await harness.everything()
 
     refused = await harness.refused(DependencyCycle, RetryJobs((waiting.id, last.id)))
@@ -156,7 +165,7 @@ async def two_retries_that_would_close_a_cycle_together_raise(harness: Harness) 
 async def a_chain_may_wait_for_a_chain_that_no_longer_waits_for_it(harness: Harness) -> None:
     job = await harness.claimed()
     cancelled = await harness.started(new_job(after=(job.id,)))
-    await harness.perform(Cancel((cancelled.id,)))
+    await harness.perform(CancelChains((cancelled.id,)))
     passed = await harness.started(new_job(after=(job.id,)))
     await harness.perform(Complete(passed.id, passed.id, (Completion(continuation=next_job(passed)),)))
 
@@ -223,7 +232,7 @@ async def a_concurrent_retry_or_continuation_that_closes_a_cycle_is_refused(harn
     for _ in range(10):
         job = await harness.claimed()
         waiting = await harness.started(new_job("wait", after=(job.id,)))
-        await harness.perform(Cancel((waiting.id,)))
+        await harness.perform(CancelChains((waiting.id,)))
 
         retried, settled = await harness.race(
             [
@@ -255,7 +264,7 @@ async def waiting_chains_are_returned_oldest_first_up_to_a_limit(harness: Harnes
     one, two = await harness.started(), await harness.completed(new_job("other"))
     first = await harness.started(new_job(after=(two.id, one.id)))
     second = await harness.started(new_job(after=(first.id, first.id)))
-    await harness.perform(Cancel(((await harness.started(new_job(after=(one.id,)))).id,)))
+    await harness.perform(CancelChains(((await harness.started(new_job(after=(one.id,)))).id,)))
 
     waiting = await harness.perform(GetWaiting(10))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Delete, Prune, RetryJobs, Started
+from holdfast.engine.operations import CancelChains, Delete, Prune, RetryJobs, Started
 from holdfast.errors import HoldfastError
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -81,7 +81,7 @@ async def the_incomplete_scope_does_not_contain_finished_chains(harness: Harness
         await harness.settled(settle(job))
 
         assert not await _found(harness, new_job(key="k", delay=3600))
-        await harness.perform(Cancel(((await _newest(harness)).id,)))
+        await harness.perform(CancelChains(((await _newest(harness)).id,)))
 
 
 async def the_any_scope_contains_finished_chains(harness: Harness) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.ids import new_id
-from holdfast.engine.operations import Cancel, Delete, GetBlockers, GetChains, GetHistory, GetJobs, Guard
+from holdfast.engine.operations import CancelChains, Delete, GetBlockers, GetChains, GetHistory, GetJobs, Guard
 from holdfast.errors import ClaimLost, HoldfastError, StillReferenced
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -140,7 +140,7 @@ async def the_blockers_of_a_finished_job_can_be_deleted(harness: Harness) -> Non
     blocker = await harness.claimed(new_job("other"))
     await harness.settled(failed(blocker))
     job = await harness.started(new_job(after=(blocker.id,)))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
 
     assert await harness.perform(Delete((blocker.id,))) == [blocker.id]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Delete,
@@ -66,7 +66,7 @@ async def the_changes_of_a_job_are_recorded_in_order(harness: Harness) -> None:
     await harness.reap()
     await harness.settled(failed(await harness.claim_one()))
     await harness.perform(RetryJobs((job.id,)))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     await harness.perform(Delete((job.id,)))
 
     kinds = [event.kind for event in await harness.perform(ReadEvents(after, 100))]
@@ -118,8 +118,8 @@ async def refused_writes_record_no_events(harness: Harness) -> None:
     done = await harness.completed()
     after = await harness.perform(Listen("me", HOUR))
     await harness.start(new_job(key="k"))
-    await harness.perform(Cancel((done.id,)))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((done.id,)))
+    await harness.perform(CancelChains((job.id,)))
     await harness.settle(completed(job), failed(job))
 
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("cancelled", job.id)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import SECOND
 from holdfast.core.explanation import AHEAD_LIMIT, NAMED_BLOCKERS, JobFacts, OpenBlocker
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, Explain, Pause
+from holdfast.engine.operations import CancelChains, Explain, Pause
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -96,7 +96,7 @@ async def a_blocked_job_names_the_chains_that_it_waits_for(harness: Harness) -> 
         new_job("total", after=(done.id, running.id, broken.id, continuing.id, dropped.id), delay=60)
     )
     await harness.settle(completed(done), failed(broken), continued(continuing, next_job(continuing, "publish")))
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
 
     facts = await _facts(harness, job.id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Delete,
@@ -90,14 +90,14 @@ async def a_claim_is_stale_once_it_was_settled(harness: Harness) -> None:
 
 async def a_claim_is_stale_once_its_chain_was_cancelled(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Cancel((job.chain_id,)))
+    await harness.perform(CancelChains((job.chain_id,)))
 
     await _refused(harness, job, "cancelled")
 
 
 async def a_claim_is_stale_once_its_chain_was_cancelled_and_retried(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Cancel((job.chain_id,)))
+    await harness.perform(CancelChains((job.chain_id,)))
     await harness.perform(RetryJobs((job.id,)))
     await harness.claim_one()
 

@@ -10,7 +10,7 @@ from holdfast.core import failure
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Filter, ListChains, Listing, ListJobs, Operation
+from holdfast.engine.operations import CancelChains, Filter, ListChains, Listing, ListJobs, Operation
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
 from holdfast.testing.conformance.lists import listed_chains, listed_jobs
@@ -86,7 +86,7 @@ async def rows_are_filtered_by_the_time_of_their_end(harness: Harness) -> None:
     done_late = await harness.claim_one()
     await harness.settled(completed(done_late))
     dropped = await harness.started()
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
     await harness.start(new_job())
 
     for read in (listed_jobs, listed_chains):

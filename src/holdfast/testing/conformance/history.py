@@ -8,7 +8,7 @@ from holdfast.core import failure
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record
-from holdfast.engine.operations import Cancel, Complete, Completion, GetHistory, PastAttempt, RetryJobs
+from holdfast.engine.operations import CancelChains, Complete, Completion, GetHistory, PastAttempt, RetryJobs
 from holdfast.testing.builders import (
     cancelled,
     completed,
@@ -60,7 +60,7 @@ async def every_other_end_of_an_attempt_has_its_outcome(harness: Harness) -> Non
         await harness.settled(settle(job))
         (past,) = await harness.past(job.id)
         assert (past.outcome, past.error, past.next_at) == expected
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
 
 
 async def a_reaped_attempt_is_lost(harness: Harness) -> None:
@@ -84,7 +84,7 @@ async def a_cancel_adds_a_row_only_for_a_running_attempt(harness: Harness) -> No
     reason = failure.write("Cancelled", "by hand")
     running, waiting = await harness.claimed(), await harness.started(new_job("other"))
 
-    await harness.perform(Cancel((running.id, waiting.id), reason))
+    await harness.perform(CancelChains((running.id, waiting.id), reason))
 
     now = harness.clock()
     assert await harness.past(running.id) == [
@@ -134,7 +134,7 @@ async def a_retry_keeps_the_past_attempts(harness: Harness) -> None:
 
 async def a_settlement_with_a_lost_claim_adds_no_row(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
 
     await harness.settle(failed(job), retrying(job), released(job))
 

@@ -9,7 +9,7 @@ from holdfast.core.details import FailureHook, JobDetails, write_details, write_
 from holdfast.core.hooks import Failure
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Listen,
@@ -190,9 +190,9 @@ async def no_other_end_starts_the_hook(harness: Harness) -> None:
     stopped = await harness.claimed(new_job(on_failure=REFUND))
     await harness.settled(cancelled(stopped))
     waiting = await harness.started(new_job(delay=60, on_failure=REFUND))
-    await harness.perform(Cancel((waiting.id,)))
+    await harness.perform(CancelChains((waiting.id,)))
     running = await harness.claimed(new_job(on_failure=REFUND))
-    await harness.perform(Cancel((running.id,)))
+    await harness.perform(CancelChains((running.id,)))
     again = await harness.claimed(new_job(on_failure=REFUND))
     await harness.settled(retrying(again, delay=60))
     blocker = await harness.claimed(new_job("other"))

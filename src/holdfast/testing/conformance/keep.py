@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
-from holdfast.engine.operations import Cancel, Keep, Prune
+from holdfast.engine.operations import CancelChains, Keep, Prune
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -44,7 +44,7 @@ async def a_chain_is_kept_without_end_and_then_with_an_end(harness: Harness) -> 
 async def failed_and_cancelled_chains_are_kept_too(harness: Harness) -> None:
     lost, dropped = await harness.claimed(), await harness.started()
     await harness.settled(failed(lost))
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
 
     assert await harness.perform(Keep((dropped.id, lost.id), SECOND)) == [True, True]
 

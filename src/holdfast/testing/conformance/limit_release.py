@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Delete,
@@ -75,7 +75,7 @@ async def a_cancelled_job_releases_its_lane(harness: Harness) -> None:
     await harness.start(laned(limit(1)), laned(limit(1)))
     (job,) = await harness.claim(limit=10)
 
-    await harness.perform(Cancel((job.chain_id,)))
+    await harness.perform(CancelChains((job.chain_id,)))
 
     assert len(await harness.claim(limit=10)) == 1
     assert await harness.claim(limit=10) == []

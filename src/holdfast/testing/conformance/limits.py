@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Delete,
     GetLimits,
     NextDue,
@@ -56,7 +56,7 @@ async def cancelled_and_deleted_jobs_that_wait_are_not_claimed(harness: Harness)
     jobs = [laned(limit(1)) for _ in range(4)]
     await harness.start(*jobs)
     (running,) = await harness.claim(limit=10)
-    await harness.perform(Cancel((jobs[1].id,)))
+    await harness.perform(CancelChains((jobs[1].id,)))
     await harness.perform(Delete((jobs[2].id,)))
 
     await harness.settled(completed(running))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, Delete, Filter, ListChains, ListJobs
+from holdfast.engine.operations import CancelChains, Delete, Filter, ListChains, ListJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, rescheduled, retrying
 from holdfast.testing.conformance.harness import Harness
 from holdfast.testing.conformance.lists import listed_chains, listed_jobs
@@ -159,7 +159,7 @@ async def _one_of_each(harness: Harness) -> dict[Status, str]:
     running = await harness.claimed()
     blocked = await harness.started(new_job(after=(running.id,)))
     dropped = await harness.started()
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
     pending = await harness.started()
     return {
         Status.COMPLETED: done.id,

@@ -6,7 +6,7 @@ from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
 from holdfast.core.steps import NEVER
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Explain,
     GetMessages,
     NextDue,
@@ -59,7 +59,7 @@ async def a_message_for_an_unknown_or_a_finished_chain_is_refused(harness: Harne
     assert (await harness.refused(ChainNotFound, SendMessage("unknown", "label", b"1"))).chain_id == "unknown"
     done = await harness.completed()
     dropped = await harness.started()
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
 
     for job in (done, dropped):
         assert (await harness.refused(AlreadyCompleted, SendMessage(job.id, "label", b"1"))).chain_id == job.id
@@ -151,7 +151,7 @@ async def a_released_job_that_waited_is_due_and_waits_again(harness: Harness) ->
 async def a_retried_job_does_not_wait_for_the_message_of_its_last_run(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(suspended(job, receive_of("label")))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
 
     await harness.perform(RetryJobs((job.id,)))
 

@@ -10,7 +10,7 @@ from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Listen,
@@ -114,7 +114,7 @@ async def any_other_end_of_an_attempt_clears_the_mismatches(harness: Harness) ->
 
         ended = await harness.job(job.id)
         assert (ended.mismatches, ended.mismatched_at) == (None, None)
-        await harness.perform(Cancel((job.chain_id,), None))
+        await harness.perform(CancelChains((job.chain_id,), None))
 
 
 async def a_reap_clears_the_mismatches(harness: Harness) -> None:
@@ -133,7 +133,7 @@ async def a_mismatched_job_can_be_run_now_cancelled_and_retried(harness: Harness
     await harness.settled(mismatched(job, delay=60))
 
     [hurried] = await harness.perform(RunNow((job.id,)))
-    [gone] = await harness.perform(Cancel((job.chain_id,), None))
+    [gone] = await harness.perform(CancelChains((job.chain_id,), None))
     [again] = await harness.perform(RetryJobs((job.id,)))
 
     assert (hurried.mismatches, hurried.scheduled_at) == (1, harness.clock())

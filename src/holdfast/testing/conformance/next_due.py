@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.clock import SECOND
-from holdfast.engine.operations import Cancel, Delete, NextDue, Pause, Renew, Resume, RunNow
+from holdfast.engine.operations import CancelChains, Delete, NextDue, Pause, Renew, Resume, RunNow
 from holdfast.testing.builders import completed, new_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
@@ -79,7 +79,7 @@ async def the_jobs_of_a_paused_type_do_not_count(harness: Harness) -> None:
 
 async def deleted_and_finished_jobs_do_not_count(harness: Harness) -> None:
     cancelled, deleted, kept = [await harness.started(new_job(delay=delay)) for delay in (5, 10, 20)]
-    await harness.perform(Cancel((cancelled.id,)))
+    await harness.perform(CancelChains((cancelled.id,)))
     assert await _next(harness) == 10 * SECOND
 
     await harness.perform(Delete((deleted.id,)))
@@ -97,7 +97,7 @@ async def due_jobs_that_were_not_claimed_and_then_cancelled_do_not_count(harness
     await harness.settled(completed(job))
     assert await _next(harness) == 0
 
-    await harness.perform(Cancel((second.id,)))
+    await harness.perform(CancelChains((second.id,)))
 
     assert await _next(harness) is None
 

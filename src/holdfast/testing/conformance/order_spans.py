@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import Cancel, SkipJobs
+from holdfast.engine.operations import CancelChains, SkipJobs
 from holdfast.testing.builders import completed, continued, failed, next_job
 from holdfast.testing.conformance.builders import run_all
 from holdfast.testing.conformance.harness import Harness
@@ -66,7 +66,7 @@ async def a_cancelled_chain_leaves_its_order(harness: Harness) -> None:
     (job,) = await harness.claim(limit=9)
     await harness.settled(continued(job, next_job(job, "publish")))
 
-    await harness.perform(Cancel((first.id,)))
+    await harness.perform(CancelChains((first.id,)))
 
     assert await run_all(harness) == [second.id]
 

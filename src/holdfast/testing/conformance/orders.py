@@ -6,7 +6,7 @@ from typing import cast
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Delete,
     Examine,
     NextDue,
@@ -49,7 +49,7 @@ async def types_and_priorities_do_not_change_the_order(harness: Harness) -> None
 
 
 async def a_job_that_is_not_due_and_leaves_holds_the_lane_no_longer(harness: Harness) -> None:
-    for number, leave in enumerate((Cancel, Delete)):
+    for number, leave in enumerate((CancelChains, Delete)):
         front, behind = laned(order(key=str(number)), delay=60), laned(order(key=str(number)))
         await harness.start(front, behind)
         assert await harness.claim(limit=9) == []
@@ -197,7 +197,7 @@ async def a_cancelled_job_never_holds_the_lane(harness: Harness) -> None:
     await harness.start(first, second, third)
     await harness.claim(limit=9)
 
-    await harness.perform(Cancel((first.id, second.id)))
+    await harness.perform(CancelChains((first.id, second.id)))
 
     assert await run_all(harness) == [third.id]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, Complete, Completion, RetryJobs
+from holdfast.engine.operations import CancelChains, Complete, Completion, RetryJobs
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -32,7 +32,7 @@ async def every_end_of_a_blocker_other_than_completion_fails_the_dependents(harn
 
     blocker = await harness.started(new_job("other", delay=60))
     job = await harness.started(_dependent(blocker.id))
-    await harness.perform(Cancel((blocker.id,)))
+    await harness.perform(CancelChains((blocker.id,)))
     assert (await harness.job(job.id)).status is Status.FAILED
 
     blocker = await harness.claimed(new_job("other", max_attempts=1))
@@ -59,7 +59,7 @@ async def failure_reaches_the_dependents_of_dependents(harness: Harness) -> None
     waits = await harness.started(new_job(after=(second.id,)))
     beyond = await harness.started(_dependent(waits.id))
 
-    await harness.perform(Cancel((blocker.id,)))
+    await harness.perform(CancelChains((blocker.id,)))
 
     statuses = [(await harness.job(job.id)).status for job in (first, second, waits, beyond)]
     assert statuses == [Status.FAILED, Status.FAILED, Status.BLOCKED, Status.BLOCKED]

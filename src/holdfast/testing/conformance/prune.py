@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Filter,
     GetBlockers,
     GetChains,
@@ -37,7 +37,7 @@ async def failed_and_cancelled_chains_are_pruned_too(harness: Harness) -> None:
     await harness.settled(failed(lost))
     dropped = await harness.started(new_job(keep=60))
     harness.clock.advance(1)
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
     harness.clock.advance(60)
 
     assert await harness.perform(Prune(10)) == [lost.id, dropped.id]
@@ -208,7 +208,7 @@ async def a_blocker_of_an_unfinished_continuation_is_not_pruned(harness: Harness
     harness.clock.advance(60)
 
     assert await harness.perform(Prune(10)) == []
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     assert await harness.perform(Prune(10)) == [blocker.id]
 
 

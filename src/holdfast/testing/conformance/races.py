@@ -6,7 +6,7 @@ from collections import Counter
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Reaped, Renew, RetryJobs, Settled
+from holdfast.engine.operations import CancelChains, Complete, Completion, Delete, Reaped, Renew, RetryJobs, Settled
 from holdfast.errors import AlreadyCompleted, ChainNotFound, HoldfastError, NotPending
 from holdfast.testing.builders import completed, continued, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import LEASE, Harness
@@ -113,7 +113,7 @@ async def concurrent_retries_and_a_delete_report_different_results(harness: Harn
     other = await harness.second_store()
     for _ in range(ROUNDS):
         job = await harness.started(new_job(delay=60))
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
 
         answers = await harness.race([_retry(harness, job), _delete(other, job), _retry(other, job)])
 
@@ -152,7 +152,7 @@ async def _settle(harness: Harness, job: Record, into: str | None = None) -> obj
 
 
 async def _cancel(harness: Harness, job: Record) -> object:
-    return (await harness.perform(Cancel((job.chain_id,))))[0]
+    return (await harness.perform(CancelChains((job.chain_id,))))[0]
 
 
 async def _reap(harness: Harness) -> object:
@@ -188,7 +188,7 @@ async def _settle_all(harness: Harness, jobs: list[Record]) -> object:
 
 
 async def _cancel_all(harness: Harness, jobs: list[Record]) -> object:
-    return await harness.perform(Cancel(tuple(job.chain_id for job in jobs)))
+    return await harness.perform(CancelChains(tuple(job.chain_id for job in jobs)))
 
 
 async def _renew_all(harness: Harness, jobs: list[Record]) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
 from holdfast.core.record import Claim
-from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Renew
+from holdfast.engine.operations import CancelChains, Complete, Completion, Delete, Renew
 from holdfast.testing.builders import new_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -56,7 +56,7 @@ async def an_expired_lease_that_was_not_reaped_is_renewed(harness: Harness) -> N
 async def lost_claims_are_returned_with_their_reasons_and_the_others_are_renewed(harness: Harness) -> None:
     jobs = [await harness.claimed() for _ in range(5)]
     kept, cancelled, completed, deleted, reaped = jobs
-    await harness.perform(Cancel((cancelled.id,)))
+    await harness.perform(CancelChains((cancelled.id,)))
     await harness.perform(Complete(completed.id, completed.id, (Completion(output=b"1"),)))
     await harness.perform(Delete((deleted.id,)))
     harness.clock.advance(25)

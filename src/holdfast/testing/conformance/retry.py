@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.ids import new_id
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, Delete, RetryJobs
+from holdfast.engine.operations import CancelChains, Delete, RetryJobs
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -14,7 +14,7 @@ async def a_failed_or_cancelled_job_becomes_pending_and_due_now(harness: Harness
     lost = await harness.claimed()
     await harness.settled(failed(lost))
     dropped = await harness.started(new_job(delay=60))
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
     harness.clock.advance(5)
 
     records = await harness.perform(RetryJobs((dropped.id, lost.id)))
@@ -43,7 +43,7 @@ async def a_retried_job_has_all_its_attempts_again(harness: Harness) -> None:
 async def a_retried_job_is_blocked_while_blockers_are_not_completed(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
 
     (record,) = await harness.perform(RetryJobs((job.id,)))
 
@@ -55,7 +55,7 @@ async def a_retried_job_is_blocked_while_blockers_are_not_completed(harness: Har
 async def a_retried_job_whose_blockers_completed_meanwhile_is_due(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     await harness.settled(completed(blocker))
 
     (record,) = await harness.perform(RetryJobs((job.id,)))
@@ -92,7 +92,7 @@ async def a_job_that_would_wait_for_a_deleted_chain_is_refused(harness: Harness)
     deleted, done = await harness.started(new_job("other")), await harness.completed()
     waits = await harness.started(new_job(after=(done.id, deleted.id)))
     free = await harness.started(new_job(after=(done.id,)))
-    await harness.perform(Cancel((waits.id, free.id)))
+    await harness.perform(CancelChains((waits.id, free.id)))
     await harness.perform(Delete((deleted.id, done.id)))
     before = await harness.everything()
 
@@ -116,13 +116,13 @@ async def a_chain_is_not_retried_while_a_newer_chain_with_its_key_is_unfinished(
     assert (error.job_id, error.status) == (step.id, Status.FAILED)
     assert newer.id in str(error)
     assert await harness.everything() == before
-    await harness.perform(Cancel((newer.id,)))
+    await harness.perform(CancelChains((newer.id,)))
     assert [job.status for job in await harness.perform(RetryJobs((step.id,)))] == [Status.PENDING]
 
 
 async def two_chains_with_the_same_key_are_not_retried_together(harness: Harness) -> None:
     older, newer = [await harness.started(new_job(key="report", dedup="any", window=0)) for _ in range(2)]
-    await harness.perform(Cancel((older.id, newer.id)))
+    await harness.perform(CancelChains((older.id, newer.id)))
     before = await harness.everything()
 
     error = await harness.refused(NotPending, RetryJobs((older.id, newer.id)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
 from holdfast.core.record import Status
-from holdfast.engine.operations import Audit, Cancel, GetAudit, Listen, ReadEvents, RunNow
+from holdfast.engine.operations import Audit, CancelChains, GetAudit, Listen, ReadEvents, RunNow
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.testing.builders import new_job, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -57,7 +57,7 @@ async def jobs_in_another_status_are_refused(harness: Harness) -> None:
     done = await harness.completed()
     running = await harness.claimed()
     dropped = await harness.started()
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
 
     for job in (blocked, done, running, await harness.job(dropped.id)):
         error = await harness.refused(NotPending, RunNow((job.id,)))

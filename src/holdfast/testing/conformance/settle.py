@@ -10,7 +10,7 @@ from holdfast.core import failure
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import UNLIMITED, Record, Status
-from holdfast.engine.operations import Cancel, Settled
+from holdfast.engine.operations import CancelChains, Settled
 from holdfast.testing.builders import (
     cancelled,
     completed,
@@ -127,7 +127,7 @@ async def a_job_without_a_limit_of_attempts_is_always_retried(harness: Harness) 
 
 async def settlements_with_lost_claims_write_nothing_and_do_not_affect_the_others(harness: Harness) -> None:
     jobs = [await harness.claimed() for _ in range(6)]
-    await harness.perform(Cancel((jobs[1].id, jobs[4].id)))
+    await harness.perform(CancelChains((jobs[1].id, jobs[4].id)))
 
     answers = await harness.settle(
         completed(jobs[0]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, Delete, GetStats, Pause, Resume, TypeStats
+from holdfast.engine.operations import CancelChains, Delete, GetStats, Pause, Resume, TypeStats
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
@@ -12,7 +12,7 @@ async def jobs_are_counted_per_type_and_status(harness: Harness) -> None:
     await harness.completed()
     await harness.settled(failed(await harness.claimed()))
     dropped = await harness.started()
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
     running = await harness.claimed()
     await harness.start(new_job(after=(running.id,)), new_job(after=(running.id,)), new_job(), new_job("publish"))
 

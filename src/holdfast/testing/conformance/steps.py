@@ -8,7 +8,7 @@ from holdfast.core.failure import write
 from holdfast.core.record import Record, Status
 from holdfast.core.steps import Checkpoint, StepRow
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Delete,
     GetMessages,
     GetSteps,
@@ -145,7 +145,7 @@ async def a_checkpoint_says_why_its_claim_is_lost(harness: Harness) -> None:
     gone, done, dropped = [await harness.claimed() for _ in range(3)]
     await harness.perform(Delete((gone.id,)))
     await harness.settled(completed(done))
-    await harness.perform(Cancel((dropped.id,)))
+    await harness.perform(CancelChains((dropped.id,)))
 
     answers = await harness.perform(SaveSteps(tuple(checkpoint(job, "late") for job in (gone, done, dropped))))
 

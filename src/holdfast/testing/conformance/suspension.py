@@ -7,7 +7,7 @@ from holdfast.core.record import Record, Status
 from holdfast.core.steps import NEVER, StepRow
 from holdfast.engine.operations import (
     Audit,
-    Cancel,
+    CancelChains,
     GetAudit,
     GetSteps,
     Listen,
@@ -277,7 +277,7 @@ async def _suspend(harness: Harness, job: Record) -> Settled:
 
 
 async def _cancel(harness: Harness, job: Record) -> None:
-    await harness.perform(Cancel((job.chain_id,)))
+    await harness.perform(CancelChains((job.chain_id,)))
 
 
 async def _save(harness: Harness, steps: SaveSteps) -> list[LostReason | None] | None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from holdfast.core.ids import new_id
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, Completion, GetChains, GetJobs, Guard, LockChain, Settle, Start
+from holdfast.engine.operations import (
+    CancelChains,
+    Complete,
+    Completion,
+    GetChains,
+    GetJobs,
+    Guard,
+    LockChain,
+    Settle,
+    Start,
+)
 from holdfast.errors import AlreadyCompleted, ChainNotFound, ClaimLost, Conflict
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
@@ -76,7 +86,7 @@ async def a_transaction_reads_committed_data(harness: Harness) -> None:
 
 async def a_stale_claim_is_refused_before_anything_is_written(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
 
     tx = await harness.begin()
     error = await tx.refused(ClaimLost, Guard(job.claim))
@@ -87,7 +97,7 @@ async def a_stale_claim_is_refused_before_anything_is_written(harness: Harness) 
 
 async def a_stale_claim_settles_nothing(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Cancel((job.id,)))
+    await harness.perform(CancelChains((job.id,)))
     before = await harness.everything()
 
     tx = await harness.begin()
@@ -213,7 +223,7 @@ async def _guard_and_settle(harness: Harness, job: Record) -> Status:
 
 
 async def _cancel(harness: Harness, job: Record) -> Status:
-    (chain,) = await harness.perform(Cancel((job.id,)))
+    (chain,) = await harness.perform(CancelChains((job.id,)))
     return chain.last.status
 
 

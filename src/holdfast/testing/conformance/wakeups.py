@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from holdfast.core.clock import SECOND
 from holdfast.core.worker_record import WorkerRecord
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Delete,
@@ -76,7 +76,7 @@ async def a_finished_chain_sends_a_hint(harness: Harness) -> None:
 
     await _received(harness, lambda: harness.settle(completed(done)), _finished(done.id))
     await _received(harness, lambda: harness.settle(failed(lost)), _finished(lost.id))
-    await _received(harness, lambda: harness.perform(Cancel((dropped.id,))), _finished(dropped.id))
+    await _received(harness, lambda: harness.perform(CancelChains((dropped.id,))), _finished(dropped.id))
     steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(outside.id, outside.id, steps)), _finished(outside.id))
     await _received(harness, lambda: harness.perform(Delete((deleted.id,))), _finished(deleted.id))
@@ -92,7 +92,7 @@ async def dependents_that_failed_with_their_blocker_send_a_hint(harness: Harness
 async def a_lost_claim_sends_a_hint(harness: Harness) -> None:
     one, two, three = [await harness.claimed() for _ in range(3)]
 
-    await _received(harness, lambda: harness.perform(Cancel((one.id,))), _lost(one.id))
+    await _received(harness, lambda: harness.perform(CancelChains((one.id,))), _lost(one.id))
     steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(two.id, two.id, steps)), _lost(two.id))
     await _received(harness, lambda: harness.perform(Delete((three.id,))), _lost(three.id))

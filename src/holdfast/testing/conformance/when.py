@@ -6,7 +6,7 @@ from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Complete,
     Completion,
     Delete,
@@ -46,7 +46,7 @@ async def every_other_end_of_the_blocker_starts_it_too(harness: Harness) -> None
         third = await harness.started(new_job(after=(lost.id,), on_blocker_failure="fail"))
         fourth = await harness.started(new_waiting_job(rule, third.id))
 
-        await harness.perform(Cancel((pending.id,)))
+        await harness.perform(CancelChains((pending.id,)))
         await harness.expire()
         await harness.reap("other")
 
@@ -201,7 +201,7 @@ async def a_chain_that_a_job_waits_for_is_neither_deleted_nor_pruned(harness: Ha
         await harness.refused(StillReferenced, Delete((blocker.id,)))
         assert await harness.perform(Prune(100)) == []
 
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
         assert await harness.perform(Prune(100)) == [blocker.id]
 
 
@@ -213,7 +213,7 @@ async def a_cycle_is_refused_for_every_way_of_waiting(harness: Harness) -> None:
         (answer,) = await harness.settle(continued(first, next_job(first, after=(waiting.id,))))
 
         assert isinstance(answer.refused, DependencyCycle)
-        await harness.perform(Cancel((waiting.id, first.id)))
+        await harness.perform(CancelChains((waiting.id, first.id)))
 
 
 async def listeners_read_what_happens_to_waiting_jobs(harness: Harness) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     RetryJobs,
 )
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
@@ -95,7 +95,7 @@ async def a_retry_and_the_end_of_its_blocker_at_once_leave_no_job_waiting(harnes
         await harness.settled(continued(blocker, next_job(blocker)))
         last = await harness.claim_one("publish")
         job = await harness.started(new_waiting_job(rule, blocker.id))
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
 
         retrying = other.perform(RetryJobs((job.id,)))
         racers: list[Coroutine[Any, Any, object]] = [harness.settle(failed(last)), retrying]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.record import Status
 from holdfast.engine.operations import (
-    Cancel,
+    CancelChains,
     Delete,
     RetryJobs,
 )
@@ -50,22 +50,22 @@ async def a_retried_job_waits_by_the_current_state_of_its_blockers(harness: Harn
     for rule, after_retry in ((WHEN_FAILED, Status.PENDING), (WHEN_ENDED, Status.PENDING)):
         blocker = await harness.claimed(new_job("other"))
         job = await harness.started(new_waiting_job(rule, blocker.id))
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
 
         (again,) = await harness.perform(RetryJobs((job.id,)))
         assert (again.status, again.open_blockers) == (Status.BLOCKED, 1)
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
         await harness.settled(failed(blocker))
         assert (await harness.job(job.id)).status is Status.CANCELLED
 
         (again,) = await harness.perform(RetryJobs((job.id,)))
         assert (again.status, again.open_blockers) == (after_retry, 0)
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
         await harness.perform(RetryJobs((blocker.id, job.id)))
         assert (await harness.job(job.id)).status is Status.BLOCKED
         await harness.settled(failed(await harness.claim_one("other")))
         assert (await harness.job(job.id)).status is Status.PENDING
-        await harness.perform(Cancel((job.id,)))
+        await harness.perform(CancelChains((job.id,)))
 
 
 async def a_job_that_waited_for_a_failure_is_not_retried_after_all_completed(harness: Harness) -> None:

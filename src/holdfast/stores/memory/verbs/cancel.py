@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from holdfast.core.record import NOT_HELD, ChainRecord, Status
-from holdfast.engine.operations import Cancel
+from holdfast.engine.operations import CancelChains
 from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
 from holdfast.stores.memory.verbs.audit import write_audit
 from holdfast.stores.memory.verbs.chain_ends import chain_broken
 
 
-def cancel(state: State, op: Cancel) -> list[ChainRecord]:
+def cancel(state: State, op: CancelChains) -> list[ChainRecord]:
     now = state.now()
     jobs = [state.need_chain(chain_id).last for chain_id in dict.fromkeys(op.chain_ids)]
     spared = {Status.RUNNING} if op.spare_running else set[Status]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.record import FINISHED, ChainRecord
-from holdfast.engine.operations import Cancel
+from holdfast.engine.operations import CancelChains
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
@@ -14,7 +14,7 @@ from holdfast.stores.sql.plan import Statement
 _CANCEL = SQL["cancel"]
 
 
-def cancel(execution: Execution, op: Cancel) -> Plan[list[ChainRecord]]:
+def cancel(execution: Execution, op: CancelChains) -> Plan[list[ChainRecord]]:
     yield from execution.begin()
     tails = yield from chains.lock_existing(execution, op.chain_ids, endings=["failing"])
     unaffected = {*FINISHED, "running"} if op.spare_running else FINISHED

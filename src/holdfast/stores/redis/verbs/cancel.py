@@ -14,7 +14,7 @@ from holdfast.stores.redis.verbs.release_dependents import release
 from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, ScriptCall, ScriptPlan, pipelines
 
 
-def cancel(op: ops.Cancel) -> ScriptPlan[list[ChainRecord]]:
+def cancel(op: ops.CancelChains) -> ScriptPlan[list[ChainRecord]]:
     together = len(op.chain_ids) <= BATCH_SIZE
 
     def call(ids: Sequence[str], check_only: bool) -> ScriptCall:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.counters import Change, minute_of
 from holdfast.core.record import ChainRecord, Status
-from holdfast.engine.operations import Cancel
+from holdfast.engine.operations import CancelChains
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import attempts, blockers, chains
@@ -13,7 +13,7 @@ from holdfast.stores.sqlite.verbs.audit import write_audit
 _CANCEL = SQL["cancel"]
 
 
-def cancel(execution: Execution, operation: Cancel) -> Plan[list[ChainRecord]]:
+def cancel(execution: Execution, operation: CancelChains) -> Plan[list[ChainRecord]]:
     current = yield from chains.need(list(dict.fromkeys(operation.chain_ids)))
     jobs = [chain.last for chain in current if not chain.last.status.finished]
     if operation.spare_running:
