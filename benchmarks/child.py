@@ -52,7 +52,7 @@ async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dic
         expected += answer if isinstance(answer, int) else len(numbers)
     print(json.dumps({"loaded": expected}), flush=True)
     sys.stdin.readline()
-    deadline = time.monotonic() + options.patience
+    deadline = time.monotonic() + options.timeout
     left = expected
     while left and time.monotonic() < deadline:
         await asyncio.sleep(LOOK_EVERY)
@@ -62,7 +62,7 @@ async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dic
     ended = time.monotonic_ns()
     ran = ticks.count()
     if left or ran < expected:
-        reported = f"{ran} of {expected} handlers ran and {left} jobs were unsettled after {options.patience:.0f} s"
+        reported = f"{ran} of {expected} handlers ran and {left} jobs were unsettled after {options.timeout:.0f} s"
         return {"unfinished": reported}
     return {"seconds": (ended - ticks.first()) / 1e9, "jobs": options.count, "handlers": ran}
 
@@ -70,13 +70,13 @@ async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dic
 async def pick_up(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
     """Start jobs one after the other, each when the one before has run: how long until their handlers begin?"""
     seen = ticks.count()
-    deadline = time.monotonic() + options.patience
+    deadline = time.monotonic() + options.timeout
     for _ in range(options.count):
         await done(it.touch(time.monotonic_ns()))
         seen += 1
         while ticks.count() < seen:
             if time.monotonic() > deadline:
-                return {"unfinished": f"{ticks.count()} of {seen} handlers ran after {options.patience:.0f} s"}
+                return {"unfinished": f"{ticks.count()} of {seen} handlers ran after {options.timeout:.0f} s"}
             await asyncio.sleep(LOOK_EVERY)
         # Wait until the worker sleeps again.
         await asyncio.sleep(options.pause)
@@ -86,10 +86,10 @@ async def pick_up(it: Contender, options: argparse.Namespace, ticks: Ticks) -> d
 async def call(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
     """Start and wait, one after the other."""
     laps: list[float] = []
-    deadline = time.monotonic() + options.patience
+    deadline = time.monotonic() + options.timeout
     for number in range(options.count):
         begun = time.perf_counter()
-        answer = await asyncio.wait_for(done(it.call(number)), options.patience)
+        answer = await asyncio.wait_for(done(it.call(number)), options.timeout)
         laps.append(time.perf_counter() - begun)
         assert answer in (number + 1, None), f"asked for {number} + 1, got {answer!r}"
         if time.monotonic() > deadline:
@@ -100,7 +100,7 @@ async def call(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict
 
 async def sequence(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
     """One handler with many steps: the medians that it measures."""
-    return {"laps": await asyncio.wait_for(done(it.sequence(options.count)), options.patience)}
+    return {"laps": await asyncio.wait_for(done(it.sequence(options.count)), options.timeout)}
 
 
 async def alone(it: Any, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int)
     parser.add_argument("--kind", default="plain")
     parser.add_argument("--pause", type=float, default=0.02)
-    parser.add_argument("--patience", type=float, default=60.0)
+    parser.add_argument("--timeout", type=float, default=60.0)
     options = parser.parse_args()
     try:
         it = contender(options.name)(Place(options.store, options.url))

@@ -48,6 +48,7 @@ PREFERRED = {
     "comes and goes": "varies",
     "modesty": "pause",
     "doomed": "to be deleted",
+    "patience": "timeout, time limit",
 }
 CHECKED = {".py", ".md", ".sql", ".lua", ".toml", ".yml", ".html", ".css", ".js", ""}
 LEFT_OUT = re.compile(r"^(tools/language\.py|LICENSE|.*\.(json|svg)|.*/vendor/.*|benchmarks/results.*)$")

@@ -15,7 +15,7 @@ from holdfast.stores.postgres.address import parse
 from torture.history import Outcome
 
 MOST_CONNECTIONS = 4
-PATIENCE = 8.0
+TIMEOUT = 8.0
 """Timeout of a transaction, in seconds: a dead connection never answers."""
 
 
@@ -42,7 +42,7 @@ class Business:
         except (psycopg.Error, aiosqlite.Error, OSError) as error:
             return "fail", {"error": str(error)}
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await connection.execute(_insert(connection), (id,))
                 chain = await client.start(bound, tx=connection)
                 if rollback:

@@ -25,7 +25,7 @@ KIND = "file replaced"
 WORKERS = 2
 LOAD = 3.0
 """Seconds of load before the file is replaced, and again after."""
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Seconds for the processes to start, and for the workers to stop."""
 COMMITTING = 250_000
 """Microseconds for the commit of a transaction that checked the file before it was replaced."""
@@ -97,6 +97,6 @@ def _end(place: Path, process: Process) -> str:
 
 
 def _wait(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)

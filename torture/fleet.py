@@ -16,7 +16,7 @@ from torture.lock_watch import LockWatch
 from torture.processes import Process, Processes
 from torture.settings import Failpoints, Settings
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds for all workers to exit after SIGTERM, when no jobs are left."""
 
 PRODUCER_FROZEN = 1.6
@@ -116,7 +116,7 @@ class Fleet:
             self._ask(process)
         self._retired += self._slots
         self._slots = []
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self._retired and time.monotonic() < deadline:
             self.maintain()
             time.sleep(0.02)

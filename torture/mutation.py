@@ -52,7 +52,7 @@ def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
     shown = ""
     runs = 0
     for runs in range(1, TRIES + 1):
-        profile = replace(HUNT, seconds=seconds, settle=HUNT.settle + MUTANTS[name].patience)
+        profile = replace(HUNT, seconds=seconds, settle=HUNT.settle + MUTANTS[name].settle_longer)
         if MUTANTS[name].supervised:
             profile = replace(profile, seconds=seconds + SUPERVISED, supervised=True)
         if MUTANTS[name].interrupted:

@@ -18,7 +18,7 @@ from torture.fork_server import follow_parent
 from torture.settings import Settings
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 class Process:
@@ -74,14 +74,14 @@ class Processes:
         self._lock = threading.Lock()
         self._started: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
-        if self._started.get(timeout=PATIENCE) != 0:
+        if self._started.get(timeout=TIMEOUT) != 0:
             raise RuntimeError("the fork server of this run did not start: see its output above")
 
     def start(self, module: str, settings: Settings) -> Process:
         assert self._popen.stdin is not None
         self._popen.stdin.write(f"{module} {msgspec.json.encode(settings).decode()}\n".encode())
         self._popen.stdin.flush()
-        pid = self._started.get(timeout=PATIENCE)
+        pid = self._started.get(timeout=TIMEOUT)
         if pid is None:
             raise RuntimeError("the fork server died")
         process = Process(settings.name, pid, Path(settings.folder) / f"{settings.name}.ready")
@@ -104,12 +104,12 @@ class Processes:
         """Kill the remaining processes and stop the fork server."""
         for process in list(self._by_pid.values()):
             process.send(signal.SIGKILL)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while any(process.alive for process in self._by_pid.values()) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert self._popen.stdin is not None
         self._popen.stdin.close()
-        self._popen.wait(PATIENCE)
+        self._popen.wait(TIMEOUT)
 
     def _read(self) -> None:
         assert self._popen.stdout is not None

@@ -43,7 +43,7 @@ from torture.step_jobs import TYPES as STEPPED
 MAINTAIN_EVERY = 0.03
 NEIGHBOURS = 20
 WORST_CLOCK = 3600.0
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds for all processes to be ready."""
 
 
@@ -111,7 +111,7 @@ def _run(
             producers.sweep.leave_out("join")
         fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=harness.holder)
         supervisor = _supervisor(processes, settings) if profile.supervised else None
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):
             if time.monotonic() > deadline or (supervisor is not None and not supervisor.alive):
                 raise RuntimeError(f"the processes do not start: see the logs in {folder}")
@@ -192,9 +192,9 @@ def _stop_supervisor(supervisor: Process, history: History) -> None:
     history.note("supervisor exit", code=supervisor.code)
 
 
-def _come_to_rest(harness: Harness, fleet: Fleet, producers: Producers, patience: float) -> bool:
+def _come_to_rest(harness: Harness, fleet: Fleet, producers: Producers, timeout: float) -> bool:
     """Wait until the producers have ended and no job is due or running. False if that took too long."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while producers.alive and time.monotonic() < deadline:
         fleet.maintain()
         time.sleep(MAINTAIN_EVERY)

@@ -9,7 +9,7 @@ from benchmarks.processes import Child, Run
 from benchmarks.scenarios.scenario import Scenario, amount
 
 SAMPLE_SECONDS = 0.2
-PATIENCE = 90.0
+TIMEOUT = 90.0
 
 
 class Drain(Scenario):
@@ -29,7 +29,7 @@ class Drain(Scenario):
 def drain(run: Run, *, jobs: int, slots: int | None, kind: str = "plain", workers: int = 1) -> tuple[float, float]:
     """Load, start the workers, and wait. Returns handlers per second and the largest memory of a worker."""
     with ExitStack() as stack:
-        producer = stack.enter_context(run.child("drain", count=jobs, kind=kind, patience=PATIENCE))
+        producer = stack.enter_context(run.child("drain", count=jobs, kind=kind, timeout=TIMEOUT))
         producer.answer()
         started = [stack.enter_context(run.worker(slots)) for _ in range(workers)]
         producer.go()

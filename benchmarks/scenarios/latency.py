@@ -10,7 +10,7 @@ from benchmarks.processes import Run
 from benchmarks.scenarios.scenario import Scenario, amount
 
 WARM_UP = 5
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
 class Latency(Scenario):
@@ -21,12 +21,12 @@ class Latency(Scenario):
         run.ask("setup")
         with run.worker(10) as worker:
             worker.go()
-            run.ask("pick_up", count=WARM_UP, patience=PATIENCE)
+            run.ask("pick_up", count=WARM_UP, timeout=TIMEOUT)
             figures = _idle(worker.process.pid, 0.3 + 2.7 * min(1.0, scale))
-            laps = run.ask("pick_up", count=amount(60, scale), pause=0.02, patience=PATIENCE)["laps"][WARM_UP:]
+            laps = run.ask("pick_up", count=amount(60, scale), pause=0.02, timeout=TIMEOUT)["laps"][WARM_UP:]
             figures |= {"pick-up p50": percentile(laps, 0.5), "pick-up p95": percentile(laps, 0.95)}
             try:
-                laps = run.ask("call", count=amount(40, scale) + WARM_UP, pause=0.01, patience=PATIENCE)["laps"]
+                laps = run.ask("call", count=amount(40, scale) + WARM_UP, pause=0.01, timeout=TIMEOUT)["laps"]
             except Unsupported:
                 return figures
             laps = laps[WARM_UP:]

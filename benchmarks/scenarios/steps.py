@@ -9,7 +9,7 @@ from benchmarks.scenarios.scenario import Scenario, amount
 
 JOBS = 1000
 IN_A_ROW = 500
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 class Steps(Scenario):
@@ -46,5 +46,5 @@ class Sequence(Steps):
         run.ask("setup")
         with run.worker(10) as worker:
             worker.go()
-            found = run.ask("sequence", count=amount(IN_A_ROW, scale), patience=PATIENCE)["laps"]
+            found = run.ask("sequence", count=amount(IN_A_ROW, scale), timeout=TIMEOUT)["laps"]
         return dict(zip(("sequential step p50", "bare commit beside steps p50"), found, strict=False))

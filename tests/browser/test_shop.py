@@ -16,8 +16,8 @@ from playwright.async_api import expect
 from holdfast import SyncClient
 from holdfast.demo.jobs import jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
-from holdfast.demo.shop import Started, place_orders
-from holdfast.demo.workers import WorkerProcess
+from holdfast.demo.shop import DemoChains, place_orders
+from holdfast.demo.workers import DemoWorker
 from tests.freezing import freeze
 from tests.waiting import until
 
@@ -25,7 +25,7 @@ APPROVED = 31
 """An order that needs an approval."""
 
 
-def place(store: str, file: Path) -> Started:
+def place(store: str, file: Path) -> DemoChains:
     with SyncClient(store, jobs) as client, open_shop(file) as shop:
         shop.executescript(SCHEMA)
         started = place_orders(client, shop, customers=2)
@@ -37,7 +37,7 @@ async def test_the_shop_with_a_killed_worker_and_an_approval(visit: Any, tmp_pat
     store = f"sqlite:///{tmp_path}/shop.db"
     visitor = await visit(jobs, store)
     client, page = visitor.client, visitor.page
-    workers = [WorkerProcess(name, store, tmp_path) for name in ("keeper", "victim")]
+    workers = [DemoWorker(name, store, tmp_path) for name in ("keeper", "victim")]
     try:
         await until(lambda: _live(client, 2))
         await visitor.open("/workers")
@@ -71,7 +71,7 @@ async def _live(client: Any, count: int) -> bool:
     return len(await client.workers()) == count
 
 
-async def _killed_amid_jobs(client: Any, victim: WorkerProcess) -> Any:
+async def _killed_amid_jobs(client: Any, victim: DemoWorker) -> Any:
     """Kill a worker while it runs jobs, and return one of them. It is stopped first, so that none ends meanwhile."""
     while True:
         await until(lambda: _held(client))

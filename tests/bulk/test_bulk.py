@@ -12,9 +12,9 @@ from holdfast import Chain, Client, Jobs, Status
 from holdfast.bulk import (
     BulkReport,
     BulkRunner,
+    FilterTooBroad,
     NothingToDo,
     Skip,
-    TooSlow,
     bulk_action,
     bulk_jobs,
     members,
@@ -149,7 +149,7 @@ async def test_a_filter_that_reads_too_much_changes_nothing(
     monkeypatch.setattr(members, "FIX_SECONDS", 0.0)
 
     seen = await preview(client.store, "cancel", Filter(chain_types=("charge",)), seconds=0.0)
-    with pytest.raises(TooSlow, match="narrow"):
+    with pytest.raises(FilterTooBroad, match="narrow"):
         await members.fix(client.store, "cancel", Filter(), seconds=0.0)
 
     assert (seen.count, seen.complete) == (1, False)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
-PATIENCE: Final = 60.0
+TIMEOUT: Final = 60.0
 POINTS: Final = 20_000
 """More than any call has, so that a test ends."""
 EVERY_POINT: Final = "HOLDFAST_EVERY_POINT" in os.environ
@@ -90,6 +90,6 @@ def in_time(call: Callable[[], object], what: str) -> None:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert outcome, f"{what}: the next call hangs"
     assert outcome[0] is None, f"{what}: the next call fails: {outcome[0]!r}"

@@ -12,7 +12,7 @@ from types import FrameType
 
 from holdfast import Jobs, SyncClient
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds within which a call after an interruption must return."""
 
 jobs = Jobs()
@@ -61,16 +61,16 @@ def main(address: str, times: int) -> None:
             client.start(noted.bind(0))
         usual = (time.perf_counter() - begun) / 20
         for _ in range(times):
-            faulthandler.dump_traceback_later(PATIENCE, exit=True)
+            faulthandler.dump_traceback_later(TIMEOUT, exit=True)
             interrupted_call(client, chance.uniform(0.00001, 3 * usual))
-            faulthandler.dump_traceback_later(PATIENCE, exit=True)
+            faulthandler.dump_traceback_later(TIMEOUT, exit=True)
             chain = client.start(noted.bind(2))
             found = client.get(chain)
             assert found is not None
             assert found.id == chain.id
             faulthandler.cancel_dump_traceback_later()
         gc.collect()
-        faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        faulthandler.dump_traceback_later(TIMEOUT, exit=True)
     sys.stdout.write("done\n")
 
 

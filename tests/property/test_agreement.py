@@ -56,7 +56,7 @@ from holdfast.engine.operations import (
     LockChain,
     NextDue,
     Pause,
-    Preview,
+    PreviewStart,
     Prune,
     Reap,
     Renew,
@@ -64,12 +64,12 @@ from holdfast.engine.operations import (
     Resume,
     RetryJobs,
     RunNow,
+    SaveLogs,
     SetLimit,
     Settle,
     Settled,
     SkipJobs,
     Start,
-    StoreLogs,
     TypeTerms,
     Unlisten,
 )
@@ -133,7 +133,7 @@ class Agreement(RuleBasedStateMachine):
 
     def _start(self, data: st.DataObject, size: int) -> None:
         jobs = self._new_jobs(data, size)
-        self.pair.perform(Preview(jobs))
+        self.pair.perform(PreviewStart(jobs))
         self.pair.perform(Start(jobs))
 
     # Holding
@@ -307,9 +307,9 @@ class Agreement(RuleBasedStateMachine):
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), text=st.sampled_from((b"one line", b"", b"another")))
-    def store_logs(self, data: st.DataObject, text: bytes) -> None:
+    def save_logs(self, data: st.DataObject, text: bytes) -> None:
         claims = self._claims(data)
-        self.pair.perform(StoreLogs(tuple(AttemptLog(claim, text) for claim in claims)))
+        self.pair.perform(SaveLogs(tuple(AttemptLog(claim, text) for claim in claims)))
         for claim in claims:
             self.pair.perform(GetHistory(claim.job_id))
 

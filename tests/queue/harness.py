@@ -17,7 +17,7 @@ from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds of real time after which a test fails."""
 AT_ONCE = Retry(initial=0, jitter=0)
 LEASE = 30
@@ -41,7 +41,7 @@ class Recorder:
 
     async def receive(self, event: str, *values: Any, times: int = 1) -> tuple[Any, ...]:
         """Wait until this many events that begin with these values were received. Returns the last one."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while len(found := self.find(event, *values)) < times:
                 self._changed.clear()
                 await self._changed.wait()
@@ -78,7 +78,7 @@ class Handler:
 
     async def begun(self, *, times: int = 1) -> QueueJob[Any]:
         """Wait until it was called this many times."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while len(self.jobs) < times:
                 self._begun.clear()
                 await self._begun.wait()
@@ -114,7 +114,7 @@ class Harness:
 
 async def soon(awaitable: Awaitable[T]) -> T:
     """Await with a time limit."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return await awaitable
 
 

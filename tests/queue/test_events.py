@@ -11,7 +11,7 @@ import pytest
 from holdfast import Cancel, QueueJob, Reschedule
 from holdfast.queue import QueueEvent
 from holdfast.testing.conformance import StoreFactory
-from tests.queue.harness import PATIENCE, AnyQueue, Handler, Harness, Recorder, fail_until, soon
+from tests.queue.harness import TIMEOUT, AnyQueue, Handler, Harness, Recorder, fail_until, soon
 
 
 async def test_a_job_emits_events_from_enqueue_to_completion(harness: Harness) -> None:
@@ -178,7 +178,7 @@ async def test_the_stream_reports_stalled_and_failed_jobs(harness: Harness) -> N
 async def ready(queue: AnyQueue, events: AsyncIterator[QueueEvent]) -> None:
     """Wait until the stream delivers events, tested by jobs that are enqueued for this purpose."""
     first = asyncio.ensure_future(anext(events))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not first.done():
             await _beacon(queue, "are you there?")
             await asyncio.wait([first], timeout=0.01)

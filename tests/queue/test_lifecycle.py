@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Duplicate, Event, Fail, JobFailed, Queue, Queued, QueueJob
-from tests.queue.harness import PATIENCE, Handler, Harness, Recorder, soon
+from tests.queue.harness import TIMEOUT, Handler, Harness, Recorder, soon
 
 
 async def test_a_producer_and_a_consumer_are_apart(harness: Harness) -> None:
@@ -127,7 +127,7 @@ async def test_a_plain_handler_that_ignores_the_signal_does_not_keep_its_job(har
 
     def stubborn(job: QueueJob[Any]) -> str:
         loop.call_soon_threadsafe(begun.set)
-        release.wait(PATIENCE)
+        release.wait(TIMEOUT)
         return "stubborn"
 
     async with harness.queue() as producer:

@@ -23,7 +23,7 @@ from tests.leases import expire_leases
 from tests.queue.addresses import ADDRESSES
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 class Consumer:
@@ -41,7 +41,7 @@ class Consumer:
 
     def receive(self, *wanted: str) -> list[str]:
         """The next event that begins so."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while (event := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
             if event[: len(wanted)] == list(wanted):
                 return event
@@ -49,20 +49,20 @@ class Consumer:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
 
     def terminate(self) -> int:
         """Send SIGTERM and return the exit code. All events have been read then."""
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
+        code = self.process.wait(TIMEOUT)
+        self._reader.join(TIMEOUT)
         return code
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.kill()
-        self._reader.join(PATIENCE)
+        self._reader.join(TIMEOUT)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -102,7 +102,7 @@ class Harness:
 
     def results(self) -> list[Any]:
         """What each producer got."""
-        return [json.loads(producer.communicate(timeout=PATIENCE)[0]) for producer in self.producers]
+        return [json.loads(producer.communicate(timeout=TIMEOUT)[0]) for producer in self.producers]
 
     def close(self) -> None:
         for producer in self.producers:
@@ -125,7 +125,7 @@ def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Harness
 def test_a_request_is_answered_from_another_process(harness: Harness) -> None:
     consumer = harness.consumer()
 
-    result = harness.queue.enqueue_and_wait("user:1", "héllo", timeout=PATIENCE)
+    result = harness.queue.enqueue_and_wait("user:1", "héllo", timeout=TIMEOUT)
 
     assert result == {"echo": "héllo", "attempts": 1, "process": consumer.process.pid}
 
@@ -151,7 +151,7 @@ def test_a_killed_consumers_job_is_finished_by_another(harness: Harness) -> None
     expire_leases(harness.store)
     second = harness.consumer()
 
-    assert harness.queue.enqueue_and_wait("a", "x", timeout=PATIENCE) == {
+    assert harness.queue.enqueue_and_wait("a", "x", timeout=TIMEOUT) == {
         "echo": "hang once",
         "attempts": 2,
         "process": second.process.pid,
@@ -162,9 +162,9 @@ def test_a_killed_consumers_job_is_finished_by_another(harness: Harness) -> None
 
 def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(harness: Harness) -> None:
     with ThreadPoolExecutor(1) as pool:
-        pending = pool.submit(harness.queue.enqueue_and_wait, "poison", "die", max_attempts=2, timeout=PATIENCE)
+        pending = pool.submit(harness.queue.enqueue_and_wait, "poison", "die", max_attempts=2, timeout=TIMEOUT)
         for _ in range(2):
-            harness.consumer().process.wait(PATIENCE)
+            harness.consumer().process.wait(TIMEOUT)
             expire_leases(harness.store)
         harness.consumer()
 
@@ -182,7 +182,7 @@ def test_a_frozen_consumer_that_wakes_up_can_write_nothing(harness: Harness) -> 
     frozen.receive("begun", "a", "1")
     freeze(frozen.process, harness.is_locked)
     quick = harness.consumer()
-    result = harness.queue.enqueue_and_wait("a", "x", timeout=PATIENCE)
+    result = harness.queue.enqueue_and_wait("a", "x", timeout=TIMEOUT)
     frozen.process.send_signal(signal.SIGCONT)
 
     assert result["process"] == quick.process.pid

@@ -22,7 +22,7 @@ from holdfast import (
 from holdfast.client import waiting
 from holdfast.engine.operations import Delete
 from holdfast.engine.wakeups import NoWakeups
-from tests.queue.harness import LEASE, PATIENCE, Handler, Harness, Recorder, fail, fail_until, soon
+from tests.queue.harness import LEASE, TIMEOUT, Handler, Harness, Recorder, fail, fail_until, soon
 
 
 async def test_the_result_is_answered_as_soon_as_it_is_there(harness: Harness) -> None:
@@ -200,7 +200,7 @@ async def test_a_result_that_is_kept_for_a_moment_only_still_reaches_its_waiter(
 
 
 async def test_a_result_arrives_by_a_wake_up_not_by_polling(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "POLL", 100 * PATIENCE)
+    monkeypatch.setattr(waiting, "POLL", 100 * TIMEOUT)
     async with harness.queue(Handler()) as queue:
         assert await soon(queue.enqueue_and_wait("a", 1, timeout=None)) == 1
 

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.supervisor.harness import APP, PATIENCE, Harness, is_over
+from tests.supervisor.harness import APP, TIMEOUT, Harness, is_over
 
 ROOT = Path(__file__).parents[2]
 
 
 WORKERS: dict[str, float] = {
     "default_count": 1, "max_count": 3, "concurrency": 2, "scale_interval_ms": 100, "scale_down_seconds": 0.5,
-    "lease_timeout_seconds": 30, "grace_seconds": PATIENCE,
+    "lease_timeout_seconds": 30, "grace_seconds": TIMEOUT,
 }  # fmt: skip
 
 
@@ -57,12 +57,12 @@ class SupervisorProcess:
         self._wait_until(text, lambda line: text in str(line.get("message")))
 
     def _wait_until(self, wanted: str, found: Callable[[dict[str, Any]], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 line = self._changed.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"no {wanted} within {PATIENCE:g} s; there were {self.lines}") from None
+                raise AssertionError(f"no {wanted} within {TIMEOUT:g} s; there were {self.lines}") from None
             if line is None:
                 raise AssertionError(f"the supervisor ended without {wanted}; there were {self.lines}")
             if found(line):
@@ -83,13 +83,13 @@ class SupervisorProcess:
     def end(self) -> int:
         """Its exit code after SIGTERM."""
         self.signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        self._reader.join(PATIENCE)
+        self._reader.join(TIMEOUT)
         assert self.process.stderr is not None
         self.process.stderr.close()
 
@@ -107,6 +107,6 @@ class SupervisorProcess:
 
     def wait_for_silence(self) -> None:
         """Wait until the supervisor and every process it started have ended."""
-        self._reader.join(PATIENCE)
+        self._reader.join(TIMEOUT)
         assert not self._reader.is_alive(), f"something of {self.pids} still runs"
         assert all(map(is_over, self.pids))

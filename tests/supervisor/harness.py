@@ -20,7 +20,7 @@ from tests.worker.harness import Recorder
 
 T = TypeVar("T")
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 APP = "tests.supervisor.work:jobs"
 
 
@@ -36,7 +36,7 @@ class ProcessRecorder(Recorder):
     """Waits longer, because processes start slowly on a busy machine."""
 
     async def until(self, condition: Callable[[], T]) -> T:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while True:
                 with suppress(TimeoutError):
                     return await super().until(condition)
@@ -62,13 +62,13 @@ class Harness:
             yield supervisor, recorder
         finally:
             supervisor.stop()
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await running
         assert supervisor.clean is clean
 
     async def listed_worker(self, pid: int) -> LiveWorker:
         """The worker of a process. Its row is written beside its first claims, so its first job may begin earlier."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while True:
                 for worker in await self.client.workers():
                     if worker.pid == pid:
@@ -127,7 +127,7 @@ async def in_thread(function: Callable[[], T]) -> T:
             loop.call_soon_threadsafe(lambda: None if answer.done() else answer.set_result(value))
 
     threading.Thread(target=run, daemon=True).start()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return await answer
 
 
@@ -138,12 +138,12 @@ def is_over(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], PATIENCE)[0])
+        return bool(select.select([descriptor], [], [], TIMEOUT)[0])
     finally:
         os.close(descriptor)
 
 
 async def ready(supervisor: Supervisor, recorder: Recorder) -> None:
     """Wait until every process that should be there takes jobs."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await recorder.receive("process_ready", times=len(recorder.find("process_started")) or 1)

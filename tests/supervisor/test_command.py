@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import Status
 from tests.supervisor.command import ROOT, SupervisorProcess, written
-from tests.supervisor.harness import PATIENCE, Harness, read, write
+from tests.supervisor.harness import TIMEOUT, Harness, read, write
 from tests.supervisor.work import hold
 
 
@@ -39,7 +39,7 @@ async def test_sigterm_drains_the_fleet_and_ends_well(harness: Harness, supervis
     await asyncio.to_thread(supervisor.wait_for, "worker_stopping")
     await write(gate)
 
-    assert await asyncio.to_thread(supervisor.process.wait, PATIENCE) == 0
+    assert await asyncio.to_thread(supervisor.process.wait, TIMEOUT) == 0
     job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.COMPLETED, 1)
@@ -55,7 +55,7 @@ async def test_a_second_sigterm_ends_the_grace_period(harness: Harness, supervis
     await asyncio.to_thread(supervisor.wait_for, "worker_stopping")
     supervisor.signal(signal.SIGTERM)
 
-    assert await asyncio.to_thread(supervisor.process.wait, PATIENCE) == 0
+    assert await asyncio.to_thread(supervisor.process.wait, TIMEOUT) == 0
     job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.PENDING, 0)
@@ -99,7 +99,7 @@ async def test_signals_to_every_process_of_the_group_do_not_end_the_grace_period
         await asyncio.to_thread(supervisor.process.wait, 0.7)
     await write(gate)
 
-    assert await asyncio.to_thread(supervisor.process.wait, PATIENCE) == 0
+    assert await asyncio.to_thread(supervisor.process.wait, TIMEOUT) == 0
     job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.COMPLETED, 1)
@@ -127,7 +127,7 @@ async def test_ctrl_c_ends_a_simulation_and_its_workers(harness: Harness) -> Non
         *command, "--jobs", "2000", cwd=ROOT, stderr=asyncio.subprocess.PIPE
     )
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async for event in harness.client.events():
             if event.kind == "completed":
                 break
@@ -145,7 +145,7 @@ async def test_as_process_1_it_reaps_orphans(harness: Harness, duty: str, zombie
     command = [sys.executable, "-m", "tests.supervisor.first_process", harness.url, duty]
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         reported, _ = await process.communicate()
 
     assert process.returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from tests.supervisor.harness import PATIENCE, Harness, read, ready, write
+from tests.supervisor.harness import TIMEOUT, Harness, read, ready, write
 from tests.supervisor.work import hold
 
 
@@ -12,7 +12,7 @@ async def test_it_reports_the_backlog_the_busy_slots_and_the_health(harness: Har
     begun, gate = harness.gate("held")
     async with (
         harness.supervised(listen=("127.0.0.1", 0)) as (supervisor, recorder),
-        httpx.AsyncClient(timeout=PATIENCE) as http,
+        httpx.AsyncClient(timeout=TIMEOUT) as http,
     ):
         await ready(supervisor, recorder)
         assert supervisor.endpoint is not None
@@ -36,14 +36,14 @@ async def test_it_reports_the_backlog_the_busy_slots_and_the_health(harness: Har
         assert (await http.get(f"{base}/elsewhere")).status_code == 404
         assert (await http.post(f"{base}/healthz")).status_code == 405
         await write(gate)
-        await harness.client.wait(chain, timeout=PATIENCE)
+        await harness.client.wait(chain, timeout=TIMEOUT)
 
 
 async def test_it_is_not_ready_before_its_workers_are(harness: Harness) -> None:
     crashing = "tests.supervisor.crashing"
     async with (
         harness.supervised(listen=("127.0.0.1", 0), entry=crashing) as (supervisor, recorder),
-        httpx.AsyncClient(timeout=PATIENCE) as http,
+        httpx.AsyncClient(timeout=TIMEOUT) as http,
     ):
         await recorder.receive("process_died")
         assert supervisor.endpoint is not None

@@ -14,7 +14,7 @@ import pytest
 from holdfast.supervisor.endpoint import MOST_CONNECTIONS, Endpoint
 from holdfast.supervisor.metrics import Supervised
 
-LIMIT = 60.0
+TIMEOUT = 60.0
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -42,12 +42,12 @@ async def test_a_prompt_request_is_answered_beside_connections_that_send_a_byte_
 
 async def test_the_oldest_idle_connections_are_closed_and_the_newest_stay_open(endpoint: Endpoint) -> None:
     async with connected(endpoint, MOST_CONNECTIONS + 6) as idle:
-        async with asyncio.timeout(LIMIT):
+        async with asyncio.timeout(TIMEOUT):
             for reader, _ in idle[:6]:
                 assert await ends(reader)
         for reader, writer in idle[6:]:
             writer.write(REQUEST)
-            assert b"200 OK" in await asyncio.wait_for(reader.read(), LIMIT)
+            assert b"200 OK" in await asyncio.wait_for(reader.read(), TIMEOUT)
 
 
 async def test_a_request_sent_at_once_is_answered_within_a_burst_of_connections(endpoint: Endpoint) -> None:
@@ -56,7 +56,7 @@ async def test_a_request_sent_at_once_is_answered_within_a_burst_of_connections(
     try:
         sockets[0].sendall(REQUEST)
         sockets[0].setblocking(False)
-        answer = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(sockets[0], 1000), LIMIT)
+        answer = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(sockets[0], 1000), TIMEOUT)
         assert b"200 OK" in answer
     finally:
         for each in sockets:
@@ -68,7 +68,7 @@ async def test_closing_the_endpoint_closes_its_connections(endpoint: Endpoint) -
         writer.write(REQUEST[:1])
         assert b"200 OK" in await answer_to(endpoint, REQUEST)
         await endpoint.close()
-        assert await asyncio.wait_for(ends(reader), LIMIT)
+        assert await asyncio.wait_for(ends(reader), TIMEOUT)
 
 
 @asynccontextmanager
@@ -86,7 +86,7 @@ async def answer_to(endpoint: Endpoint, request: bytes) -> Any:
     reader, writer = await asyncio.open_connection(*endpoint.address)
     try:
         writer.write(request)
-        return await asyncio.wait_for(reader.read(), LIMIT)
+        return await asyncio.wait_for(reader.read(), TIMEOUT)
     finally:
         writer.transport.abort()
 

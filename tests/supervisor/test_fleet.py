@@ -13,7 +13,7 @@ from holdfast.engine.observers import Observers
 from holdfast.engine.operations import TypeStats
 from holdfast.supervisor import Group, Logging
 from holdfast.supervisor.backlog import Reading
-from holdfast.supervisor.child_protocol import Order
+from holdfast.supervisor.child_protocol import ChildSettings
 from holdfast.supervisor.fleet import Fleet
 
 GROUP = Group(default_count=2, max_count=4, concurrency=10, scale_down_after=0)
@@ -23,7 +23,7 @@ GROUP = Group(default_count=2, max_count=4, concurrency=10, scale_down_after=0)
 class StandIn:
     """A worker process as the fleet sees it, without a real process."""
 
-    order: Order
+    settings: ChildSettings
     pid: int
     started: float
     name: str | None = "worker"
@@ -58,7 +58,7 @@ class Scene:
     def __post_init__(self) -> None:
         observers = Observers([self.events.append])
         crashing = Retry(initial=1, multiplier=2, maximum=60, jitter=0, max_attempts=None)
-        self.fleet = Fleet(order(self.group), start=self._start, observers=observers, crashing=crashing)
+        self.fleet = Fleet(settings(self.group), start=self._start, observers=observers, crashing=crashing)
         self.fleet.keep(self.now)
 
     def turn(self, due: int | None = 0, *, running: int = 0, after: float = 1.0) -> None:
@@ -69,15 +69,15 @@ class Scene:
     def active(self) -> list[StandIn]:
         return cast("list[StandIn]", self.fleet.active)
 
-    def _start(self, order: Order) -> Any:
+    def _start(self, settings: ChildSettings) -> Any:
         if self.refusal is not None:
             raise self.refusal
-        self.started.append(StandIn(order, 1000 + len(self.started), self.now))
+        self.started.append(StandIn(settings, 1000 + len(self.started), self.now))
         return self.started[-1]
 
 
-def order(group: Group) -> Order:
-    return Order(
+def settings(group: Group) -> ChildSettings:
+    return ChildSettings(
         store="sqlite:///x", app=None, kinds=(), group=group, types=("a",), logging=Logging(), path=(), supervisor=1
     )
 
@@ -222,7 +222,7 @@ def test_a_machine_that_starts_nothing_more_is_asked_again_later(scene: Scene) -
 
 
 def test_a_new_order_drains_those_of_the_old_one(scene: Scene) -> None:
-    scene.fleet.follow(order(replace(GROUP, concurrency=3)))
+    scene.fleet.follow(settings(replace(GROUP, concurrency=3)))
 
     scene.turn()
 
@@ -243,7 +243,7 @@ def test_a_retired_fleet_that_is_wanted_again_starts_again_within_its_bounds(sce
     scene.fleet.retire()
     scene.turn(due=40)
 
-    scene.fleet.follow(order(GROUP))
+    scene.fleet.follow(settings(GROUP))
     scene.turn(due=40)
     assert scene.active == []
     for each in scene.started:

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Status
 from tests.supervisor.command import SupervisorProcess, written
-from tests.supervisor.harness import PATIENCE, QUICK, Harness, lift, most_at_once, read, write
+from tests.supervisor.harness import QUICK, TIMEOUT, Harness, lift, most_at_once, read, write
 from tests.supervisor.work import hold, note, queue_up
 
 
@@ -28,12 +28,12 @@ async def test_load_from_nothing_to_a_peak_and_back_loses_nothing_though_workers
         await recorder.receive("process_died")
         await recorder.until(lambda: sum(process.greeted for process in fleet.active) == QUICK.max_count)
         lifted = lift(barrier)
-        pids = {await harness.client.wait(chain, timeout=PATIENCE) for chain in chains}
+        pids = {await harness.client.wait(chain, timeout=TIMEOUT) for chain in chains}
         await recorder.receive("process_draining")  # on the way down
         os.kill(fleet.active[0].pid, signal.SIGKILL)
         await recorder.receive("process_died", times=2)
         more = await harness.client.start_many([note.bind(number) for number in range(20)])
-        assert [await harness.client.wait(chain, timeout=PATIENCE) for chain in more] == list(range(20))
+        assert [await harness.client.wait(chain, timeout=TIMEOUT) for chain in more] == list(range(20))
         await recorder.until(lambda: len(fleet.processes) == QUICK.default_count)
         os.close(lifted)
 

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 import pytest
 
 from holdfast.supervisor import Group, Logging
-from holdfast.supervisor.child_protocol import Order
+from holdfast.supervisor.child_protocol import ChildSettings
 from holdfast.supervisor.worker_process import ENTRY, WorkerProcess
 
-ORDER = Order(
+SETTINGS = ChildSettings(
     store="sqlite:///x", app=None, kinds=(), group=Group(), types=("a",), logging=Logging(), path=(), supervisor=1
 )
 
@@ -36,7 +36,7 @@ async def test_a_process_that_no_thread_can_watch_is_reaped_and_counts_as_not_st
     descriptors = open_descriptors()
 
     with pytest.raises(OSError, match="can't start new thread"):
-        WorkerProcess(ORDER, entry=ENTRY, changed=lambda: None)
+        WorkerProcess(SETTINGS, entry=ENTRY, changed=lambda: None)
 
     assert [each.returncode for each in started] == [-9]
     assert open_descriptors() == descriptors

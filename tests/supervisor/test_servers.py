@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.harness import PATIENCE, QUICK, Harness, lift
+from tests.supervisor.harness import QUICK, TIMEOUT, Harness, lift
 from tests.supervisor.servers import SERVERS, Server
 from tests.supervisor.work import note, queue_up
 from tests.worker.harness import Recorder
@@ -27,15 +27,15 @@ async def test_an_idle_fleet_sends_no_statements_and_a_new_job_wakes_it(server: 
     harness = Harness(tmp_path, server.url)
     async with harness.client, harness.supervised() as (_, recorder):
         before = server.asked()
-        await harness.client.run(note.bind(1), timeout=PATIENCE)
+        await harness.client.run(note.bind(1), timeout=TIMEOUT)
         assert server.asked() > before
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             # Twenty turns of the supervisor each, and eight looks of a worker that polled. What remains is a sign of
             # life per connection now and then; before the first is over, some statements about the job.
             while await _asked(server, recorder) > 4:
                 continue
 
-        assert await harness.client.run(note.bind(2), timeout=PATIENCE) == 2
+        assert await harness.client.run(note.bind(2), timeout=TIMEOUT) == 2
 
 
 async def _asked(server: Server, recorder: Recorder) -> int:
@@ -66,9 +66,9 @@ async def test_through_an_outage_the_fleet_waits_and_then_continues(server: Serv
         assert not supervisor.ready
         server.start()
 
-        assert {await harness.client.wait(chain, timeout=PATIENCE) for chain in chains} <= before
+        assert {await harness.client.wait(chain, timeout=TIMEOUT) for chain in chains} <= before
         await recorder.until(lambda: len(fleet.processes) == QUICK.default_count)
-        assert await harness.client.run(note.bind(3), timeout=PATIENCE) == 3
+        assert await harness.client.run(note.bind(3), timeout=TIMEOUT) == 3
         os.close(lifted)
 
     assert not recorder.find("process_died")

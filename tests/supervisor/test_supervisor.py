@@ -12,7 +12,7 @@ import pytest
 from holdfast import Queue, Status
 from holdfast.supervisor import Group, Supervisor
 from holdfast.supervisor import supervisor as supervisor_module
-from tests.supervisor.harness import PATIENCE, QUICK, Harness, in_thread, is_over, read, ready, write
+from tests.supervisor.harness import QUICK, TIMEOUT, Harness, in_thread, is_over, read, ready, write
 from tests.supervisor.work import compute, hog, hold, note, where
 from tests.worker.harness import Recorder
 
@@ -20,8 +20,8 @@ from tests.worker.harness import Recorder
 async def test_jobs_run_in_processes_that_end_with_the_supervisor(harness: Harness) -> None:
     async with harness.supervised() as (supervisor, recorder):
         chains = await harness.client.start_many([note.bind(number) for number in range(50)])
-        assert [await harness.client.wait(chain, timeout=PATIENCE) for chain in chains] == list(range(50))
-        assert await harness.client.run(compute.bind(7), timeout=PATIENCE) == 49
+        assert [await harness.client.wait(chain, timeout=TIMEOUT) for chain in chains] == list(range(50))
+        assert await harness.client.run(compute.bind(7), timeout=TIMEOUT) == 49
         pids = [process.pid for fleet in supervisor.fleets for process in fleet.processes]
         assert os.getpid() not in pids
 
@@ -39,7 +39,7 @@ async def test_letting_a_process_go_cuts_no_attempt_short(harness: Harness) -> N
             process.drain()
         for _, gate in held:
             await write(gate)
-        answers = {await harness.client.wait(chain, timeout=PATIENCE) for chain in chains}
+        answers = {await harness.client.wait(chain, timeout=TIMEOUT) for chain in chains}
         await recorder.receive("process_ended", times=3)
 
     assert answers == pids
@@ -58,9 +58,9 @@ async def test_a_process_that_an_operator_drains_finishes_its_job_and_is_replace
         await each_harness.client.drain_worker(drained)
 
         await recorder.receive("process_ready", times=2)
-        replaced = await each_harness.client.run(where.bind(), timeout=PATIENCE)
+        replaced = await each_harness.client.run(where.bind(), timeout=TIMEOUT)
         await write(gate)
-        assert await each_harness.client.wait(chain, timeout=PATIENCE) == pid
+        assert await each_harness.client.wait(chain, timeout=TIMEOUT) == pid
         ended = await recorder.receive("process_ended")
 
     assert replaced != pid
@@ -81,7 +81,7 @@ async def test_a_killed_process_is_replaced_and_its_job_runs_again(harness: Harn
         await recorder.receive("process_died")
         rescuer = int(await read(begun))
         await write(gate)
-        assert await harness.client.wait(chain, timeout=PATIENCE) == rescuer
+        assert await harness.client.wait(chain, timeout=TIMEOUT) == rescuer
 
     assert rescuer != victim
     report = await harness.client.report(chain.id)
@@ -102,13 +102,13 @@ async def test_processes_that_crash_at_once_are_started_ever_more_slowly(harness
 async def test_an_idle_fleet_leaves_its_database_at_rest_until_something_is_due(harness: Harness) -> None:
     async with harness.supervised() as (supervisor, recorder):
         await ready(supervisor, recorder)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             # Ten turns of the supervisor each. The first may still read what the start of its process changed.
             while await _readings(supervisor, recorder) > 3:
                 continue
         chain = await harness.client.start(note.bind(1), delay=0.3)
 
-        assert await harness.client.wait(chain, timeout=PATIENCE) == 1
+        assert await harness.client.wait(chain, timeout=TIMEOUT) == 1
 
 
 async def _readings(supervisor: Supervisor, recorder: Recorder) -> int:
@@ -145,7 +145,7 @@ async def test_reloading_drains_processes_of_the_old_settings_and_replaces_them(
 
         (process,) = supervisor.fleets[0].processes
         assert process.pid != old.pid
-        assert process.order.group == new
+        assert process.settings.group == new
 
 
 async def test_reloading_what_cannot_be_used_changes_nothing(harness: Harness) -> None:
@@ -165,12 +165,12 @@ async def test_groups_share_out_the_types(harness: Harness) -> None:
     cpu = replace(QUICK, name="cpu", types=("where",))
     async with harness.supervised(QUICK, cpu) as (supervisor, _):
         one, other = await asyncio.gather(
-            harness.client.run(where.bind(), timeout=PATIENCE), harness.client.run(where.bind(), timeout=PATIENCE)
+            harness.client.run(where.bind(), timeout=TIMEOUT), harness.client.run(where.bind(), timeout=TIMEOUT)
         )
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 
     assert {one, other} <= set(pids["cpu"])
-    assert set(supervisor.fleets[0].order.types) == {"note", "hold", "queue_up", "compute", "hog"}
+    assert set(supervisor.fleets[0].settings.types) == {"note", "hold", "queue_up", "compute", "hog"}
 
 
 async def test_stopping_gives_back_what_outlives_the_grace_period(harness: Harness) -> None:
@@ -201,7 +201,7 @@ async def test_a_group_runs_its_queues_and_their_hooks(harness: Harness) -> None
     mail = replace(QUICK, name="mail", queues=("letters",))
     queue: Queue[str, str] = Queue("letters", store=harness.url)
     async with harness.supervised(QUICK, mail, app="tests.supervisor.letters:jobs") as (supervisor, _), queue:
-        answer = await queue.enqueue_and_wait("first", "hello", timeout=PATIENCE)
+        answer = await queue.enqueue_and_wait("first", "hello", timeout=TIMEOUT)
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 
     answered, _, pid = answer.partition(" from ")

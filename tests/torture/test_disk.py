@@ -63,7 +63,7 @@ def test_a_full_disk_has_no_free_byte_and_has_space_again_afterwards() -> None:
 
 
 def test_a_full_disk_without_a_refused_write_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torture.harnesses.disk.PATIENCE", 0.1)
+    monkeypatch.setattr("torture.harnesses.disk.EXTRA_SECONDS", 0.1)
     with own_disk() as disk:
         if disk is None:
             return

@@ -59,4 +59,4 @@ def test_a_resource_that_is_closed_soon_is_no_leak() -> None:
 
 
 def test_a_resource_that_stays_open_is_reported() -> None:
-    assert settled(lambda: {"left: connections": 1}, patience=0.0) == {"left: connections": 1}
+    assert settled(lambda: {"left: connections": 1}, timeout=0.0) == {"left: connections": 1}

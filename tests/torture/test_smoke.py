@@ -23,7 +23,7 @@ SEED = 11
 STORES = ("sqlite", "postgres", "redis")
 HAPPENED = {1, 2, 4, 5, 6, 7, 8, 9, 12, 22, 27, 29, 30, 32}
 """Invariants that every run tests. For the others, such a short run may be vacuous."""
-PATIENCE = 280
+TIMEOUT = 280
 """Seconds: a minute of load, and a multiple of the time that the rest takes on a machine with two cores."""
 
 Run = tuple[subprocess.Popen[bytes], Path]
@@ -42,7 +42,7 @@ def runs(tmp_path: Path) -> Generator[dict[str, Run]]:
 
 # One test for all stores: with two tests, two workers of the test runner would both start all runs.
 def test_no_invariant_is_violated_on_any_store(runs: dict[str, Run]) -> None:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     for process, _ in runs.values():
         process.wait(until - time.monotonic())
 

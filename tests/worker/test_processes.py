@@ -21,7 +21,7 @@ from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, Worker
 from holdfast.engine.operations import GetSteps
 from holdfast.registry.jobs import AnyJobType
 from holdfast.stores.memory import MemoryStore
-from holdfast.worker.process_child import HandlerAborted, Request, Returned
+from holdfast.worker.process_child import HandlerAborted, HandlerRequest, HandlerReturned
 from holdfast.worker.processes import _Child  # pyright: ignore[reportPrivateUsage]
 from tests.worker import process_jobs
 from tests.worker.harness import Recorder, in_time
@@ -173,7 +173,7 @@ def test_a_call_that_is_aborted_before_its_request_is_sent_does_not_run() -> Non
         child.abort("shutdown")
 
         assert child.ask(_request(number)) == HandlerAborted()
-        assert isinstance(child.ask(_request(child.begin())), Returned)
+        assert isinstance(child.ask(_request(child.begin())), HandlerReturned)
 
 
 def test_a_call_that_ends_during_its_abort_does_not_cost_the_child() -> None:
@@ -193,7 +193,7 @@ def test_a_call_that_ends_during_its_abort_does_not_cost_the_child() -> None:
             if thread.name == "holdfast-abort":
                 thread.join()
 
-        assert isinstance(child.ask(_request(child.begin())), Returned)
+        assert isinstance(child.ask(_request(child.begin())), HandlerReturned)
 
 
 async def test_a_call_for_which_there_is_no_thread_costs_no_child(
@@ -233,8 +233,8 @@ def test_a_call_is_killed_at_once_if_no_thread_can_send_the_abort(monkeypatch: p
         assert not child.usable
 
 
-def _request(number: int, job_type: AnyJobType = process_jobs.pid) -> Request:
-    return Request(number, process_jobs.__name__, pickle.dumps(job_type), b"{}")
+def _request(number: int, job_type: AnyJobType = process_jobs.pid) -> HandlerRequest:
+    return HandlerRequest(number, process_jobs.__name__, pickle.dumps(job_type), b"{}")
 
 
 async def test_a_cancelled_chain_s_handler_receives_the_reason_and_cleans_up(client: Client, tmp_path: Path) -> None:

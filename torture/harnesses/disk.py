@@ -22,7 +22,7 @@ LEFT = 128 << 10
 """Bytes that a shrunk disk has above its content, because the store writes meanwhile. The filler file takes them."""
 MOST_PAGES = 1 << 14
 """More pages than are freed while a disk is full."""
-PATIENCE = 3.0
+EXTRA_SECONDS = 3.0
 """Additional seconds for a store that has not needed any space yet."""
 
 
@@ -41,7 +41,7 @@ class Disk:
         seen = False
         until = time.monotonic() + seconds
         try:
-            while time.monotonic() < (until if seen else until + PATIENCE):
+            while time.monotonic() < (until if seen else until + EXTRA_SECONDS):
                 seen = (self.fill() and refused()) or seen
                 time.sleep(0.05)
         finally:

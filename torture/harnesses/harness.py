@@ -32,9 +32,9 @@ class Fault:
     """Seconds that count as outage after the fault is removed."""
 
 
-def settled(measure: Callable[[], dict[str, Any]], patience: float = 5.0) -> dict[str, Any]:
+def settled(measure: Callable[[], dict[str, Any]], timeout: float = 5.0) -> dict[str, Any]:
     """Measure until nothing is left or the time is over: a resource that is closed soon is no leak."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         reported = measure()
         if time.monotonic() > deadline or not any(reported[name] for name in reported if name.startswith("left: ")):

@@ -7,13 +7,13 @@ import time
 from torture.harnesses.harness import AT_ONCE, Fault
 from torture.proxy import Mode, Proxy
 
-DEADLINE = 5.0
+TIMEOUT = 5.0
 """The deadline of a request in seconds, as set in the addresses of the harnesses."""
 DEAD = 0.3
 """The share of connections that go dead."""
 
 
-def proxy_faults(proxy: Proxy, requests: bytes, *, deadline: float = DEADLINE) -> list[Fault]:
+def proxy_faults(proxy: Proxy, requests: bytes, *, deadline: float = TIMEOUT) -> list[Fault]:
     """Delays, half-open connections, resets, refused connections, and lost answers to requests that match."""
 
     def in_mode(mode: Mode, seconds: float) -> bool:

@@ -99,7 +99,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
         },
         faults=("kill",),
-        patience=42.0,
+        settle_longer=42.0,
     ),
     "the worker's clock": Mutant(
         "the store's clock: one worker has a clock that is wrong by an hour",

@@ -36,7 +36,7 @@ class Mutant:
     A job that waits behind many others does not run again while its stale attempt continues."""
     longer: float = 0.0
     """Additional seconds of load."""
-    patience: float = 0.0
+    settle_longer: float = 0.0
     """Additional seconds for finishing all due jobs after the load."""
     supervised: bool = False
     """Whether the run needs a supervisor."""

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 JOBS, PAUSE = 800, 0.04
 WORKERS = 3
 KILL_EVERY, RESTART_EVERY = 1.0, 9.0
-PATIENCE = 180.0
+TIMEOUT = 180.0
 STORES = {"procrastinate": "postgres", "saq": "redis"}
 QUEUES = {"procrastinate": ("ours", "ours_outside", "procrastinate"), "saq": ("ours", "saq")}
 
@@ -54,7 +54,7 @@ def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
             _replace(adapter, url, workers)
         healed = time.monotonic()
         left = 1
-        while left and time.monotonic() < healed + PATIENCE:
+        while left and time.monotonic() < healed + TIMEOUT:
             time.sleep(0.5)
             _replace(adapter, url, workers)
             left = asyncio.run(queue.unfinished(url))

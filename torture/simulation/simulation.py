@@ -36,7 +36,7 @@ CONCURRENCY = 4
 WORKERS = (2, 2, 3)
 OPERATIONS = (3, 4, 5, 8)
 """Operations of the producer. Most runs are short: few operations suffice for a violation, and more seeds fit."""
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Simulated seconds for finishing all due jobs after the load."""
 
 
@@ -227,7 +227,7 @@ class Simulation:
         self.store.perform_sync(Resume(("keyed",)))
         with suppress(ScheduleNotFound):
             procedures.run_sync(self.store.perform_sync, schedule_changes.pause(BEAT, None, None))
-        until = self.loop.time() + PATIENCE
+        until = self.loop.time() + TIMEOUT
         while self.loop.time() < until:
             await asyncio.sleep(0.25)
             if not any(_is_due(record, self.loop.micros()) for record in self.store.rows.values()):

@@ -6,7 +6,7 @@ chain, `runner` runs such chains in the process of a dashboard.
 
 from holdfast.bulk.actions import ACTIONS, Action
 from holdfast.bulk.jobs import bulk_jobs
-from holdfast.bulk.members import MOST, Preview, TooSlow, preview
+from holdfast.bulk.members import MOST, FilterTooBroad, Preview, preview
 from holdfast.bulk.overview import BulkAction, bulk_action, bulk_actions
 from holdfast.bulk.records import BulkReport, Skip
 from holdfast.bulk.runner import BulkRunner
@@ -19,10 +19,10 @@ __all__ = [
     "BulkAction",
     "BulkReport",
     "BulkRunner",
+    "FilterTooBroad",
     "NothingToDo",
     "Preview",
     "Skip",
-    "TooSlow",
     "bulk_action",
     "bulk_actions",
     "bulk_jobs",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast.bulk.actions import refusal
-from holdfast.bulk.records import Request, Skip
+from holdfast.bulk.records import BulkRequest, Skip
 from holdfast.core.failure import write as write_error
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import (
@@ -35,7 +35,7 @@ class Batch:
     writes an entry in the same atomic step as the change.
     """
 
-    def __init__(self, store: Store, request: Request, *, id: str, again: bool) -> None:
+    def __init__(self, store: Store, request: BulkRequest, *, id: str, again: bool) -> None:
         self._store = store
         self._request = request
         self._again = again

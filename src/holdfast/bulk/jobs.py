@@ -9,7 +9,7 @@ from typing import Final
 
 from holdfast.bulk.batches import Batch
 from holdfast.bulk.names import BATCH, BULK
-from holdfast.bulk.records import BulkReport, Request, Tally
+from holdfast.bulk.records import BulkReport, BulkRequest, Tally
 from holdfast.client.client import Client
 from holdfast.codec.storable_values import HARD_LIMIT
 from holdfast.core.retry import Retry
@@ -36,7 +36,7 @@ bulk_jobs = Jobs(name="holdfast-bulk", lifespan=_with_client, payload_limit=HARD
 
 
 @bulk_jobs.job(name=BULK, retry=_RETRY, keep=_KEEP)
-async def bulk(attempt: Attempt, request: Request) -> BulkReport | Bound[BulkReport]:
+async def bulk(attempt: Attempt, request: BulkRequest) -> BulkReport | Bound[BulkReport]:
     """The first batch."""
     return await _one_batch(attempt, request, Tally(request.total))
 
@@ -50,7 +50,7 @@ async def bulk_batch(attempt: Attempt, tally: Tally) -> BulkReport | Bound[BulkR
     return await _one_batch(attempt, first.input["request"], tally)
 
 
-async def _one_batch(attempt: Attempt, request: Request, tally: Tally) -> BulkReport | Bound[BulkReport]:
+async def _one_batch(attempt: Attempt, request: BulkRequest, tally: Tally) -> BulkReport | Bound[BulkReport]:
     client: Client = attempt.state
     size = min(max(request.total // _BATCHES, _SMALLEST), _LARGEST)
     members = request.batch(tally.position, size)

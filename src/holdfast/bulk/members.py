@@ -24,7 +24,7 @@ FIX_SECONDS: Final = 20.0
 _PAGE: Final = 1000
 
 
-class TooSlow(HoldfastError):
+class FilterTooBroad(HoldfastError):
     """The filter reads too many rows. Nothing was changed."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ async def preview(
                 shown.append(chain)
             elif counted is not None:
                 break
-    except TooSlow:
+    except FilterTooBroad:
         members.complete = False
     if counted is not None:
         return Preview(sum(counted.values()), True, shown, sorted(counted), from_counts=True)
@@ -127,7 +127,7 @@ async def _counted(
 
 
 async def fix(store: Store, action: Action, chosen: Filter, *, seconds: float = FIX_SECONDS) -> Members:
-    """The chains that the action will change, newest first, at most `MOST`. Raises TooSlow."""
+    """The chains that the action will change, newest first, at most `MOST`. Raises FilterTooBroad."""
     members = Members()
     async for chain in _matching(store, action, chosen, seconds, page=_PAGE):
         if not members.add(chain):
@@ -153,4 +153,4 @@ async def _matching(
         if before is None:
             return
         if monotonic() > ends:
-            raise TooSlow
+            raise FilterTooBroad

@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast.bulk.actions import Action
 from holdfast.bulk.names import BATCH, BULK, BULK_TYPES
-from holdfast.bulk.records import BulkReport, Request, Skip, Tally
+from holdfast.bulk.records import BulkReport, BulkRequest, Skip, Tally
 from holdfast.client.client import Client
 from holdfast.core.job import Chain
 from holdfast.core.record import Status
@@ -56,7 +56,7 @@ async def bulk_action(client: Client, id: str) -> BulkAction | None:
 
 def _shown(chain: Chain[Any]) -> BulkAction:
     first, last = chain.record.first, chain.record.last
-    request = msgspec.json.decode(first.input, type=dict[str, Request])["request"]
+    request = msgspec.json.decode(first.input, type=dict[str, BulkRequest])["request"]
     tally = Tally(request.total)
     if last.output is not None:
         report = msgspec.json.decode(last.output, type=BulkReport)

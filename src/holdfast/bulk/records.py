@@ -13,7 +13,7 @@ SKIPS_LISTED: Final = 50
 """Skipped chains that a report names. All of them are counted."""
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+class BulkRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A confirmed bulk action. `members` are the ids of chains by their status at the confirmation.
 
     The members of `pause` are job types. `types` are the job types that the user may change; None means all.
@@ -30,7 +30,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the filter matched more chains than an action can have."""
 
     def __repr__(self) -> str:
-        return f"Request({self.action!r}, {self.total} members)"
+        return f"BulkRequest({self.action!r}, {self.total} members)"
 
     @property
     def total(self) -> int:

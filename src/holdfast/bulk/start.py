@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from holdfast.bulk.actions import Action
 from holdfast.bulk.jobs import bulk
 from holdfast.bulk.members import Members, fix
-from holdfast.bulk.records import BulkReport, Request
+from holdfast.bulk.records import BulkReport, BulkRequest
 from holdfast.client.client import Client
 from holdfast.core.job import Chain
 from holdfast.core.record import Status
@@ -34,12 +34,12 @@ async def start(
 ) -> Chain[BulkReport]:
     """Start the chain of a bulk action. Chains that match the filter later are not changed by it.
 
-    `types` are the job types that the user may change. Raises NothingToDo or TooSlow.
+    `types` are the job types that the user may change. Raises NothingToDo or FilterTooBroad.
     """
     members = await fix(client.store, action, chosen)
     if not members.count:
         raise NothingToDo
-    request = Request(
+    request = BulkRequest(
         action,
         _named(action, members),
         user,

@@ -62,7 +62,7 @@ EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning i
 
 app = typer.Typer(
     name="holdfast",
-    cls=help.Group,
+    cls=help.PlainTextGroup,
     help="Durable background jobs that commit with your data.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -149,7 +149,7 @@ for panel, functions in {
     },
 }.items():
     for name, function in functions.items():
-        app.command(name, cls=help.Command, rich_help_panel=panel, epilog=EPILOG)(function)
+        app.command(name, cls=help.PlainTextCommand, rich_help_panel=panel, epilog=EPILOG)(function)
 
 app.add_typer(
     command_group(workers.workers, {"drain": workers.drain}, epilog=EPILOG), name="workers", rich_help_panel="Look"

@@ -18,7 +18,11 @@ def command_group(
 ) -> typer.Typer:
     """A group of commands. Without a subcommand it runs `listing`. The shared options may stand before or after it."""
     group = typer.Typer(
-        cls=help.Group, invoke_without_command=True, epilog=epilog, pretty_exceptions_enable=False, help=listing.__doc__
+        cls=help.PlainTextGroup,
+        invoke_without_command=True,
+        epilog=epilog,
+        pretty_exceptions_enable=False,
+        help=listing.__doc__,
     )
 
     @functools.wraps(listing)
@@ -32,5 +36,5 @@ def command_group(
     run.__signature__ = inspect.signature(listing)  # type: ignore[attr-defined]
     group.callback()(run)
     for name, subcommand in subcommands.items():
-        group.command(name, cls=help.Command, epilog=epilog)(subcommand)
+        group.command(name, cls=help.PlainTextCommand, epilog=epilog)(subcommand)
     return group

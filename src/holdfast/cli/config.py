@@ -8,7 +8,7 @@ from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.passwords import masked
 from holdfast.cli.printable import printable
-from holdfast.config import Settings
+from holdfast.config import FileSettings
 from holdfast.config.retry_policies import UNLIMITED
 from holdfast.config.worker_groups import MEGABYTE
 from holdfast.core.retry import Retry, seconds
@@ -66,12 +66,12 @@ def _value(value: Any) -> str:
             return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _workers(settings: Settings) -> dict[str, Any]:
+def _workers(settings: FileSettings) -> dict[str, Any]:
     usual, *others = settings.groups
     return {**_group(usual, settings), **{group.name: _group(group, settings) for group in others}}
 
 
-def _group(group: Group, settings: Settings) -> dict[str, Any]:
+def _group(group: Group, settings: FileSettings) -> dict[str, Any]:
     shown = {
         "types": None if group.types is None else list(group.types),
         "queues": None if group.queues is None else list(group.queues),
@@ -102,7 +102,7 @@ def _retry(retry: Retry) -> dict[str, Any]:
     }
 
 
-def _kind(kind: WorkKind, settings: Settings) -> dict[str, Any]:
+def _kind(kind: WorkKind, settings: FileSettings) -> dict[str, Any]:
     duration = kind.duration
     shown: dict[str, Any] = {
         "outcome": kind.outcome,
@@ -115,5 +115,5 @@ def _kind(kind: WorkKind, settings: Settings) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if value is not None}
 
 
-def _name_of(retry: Retry, settings: Settings) -> str | None:
+def _name_of(retry: Retry, settings: FileSettings) -> str | None:
     return next((name for name, each in settings.retries.items() if each == retry), None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast.cli.exit_codes import Mistake
-from holdfast.config import FILE, ConfigError, Settings, read_settings
+from holdfast.config import FILE, ConfigError, FileSettings, read_settings
 
 __all__ = ["FILE", "Config", "read_config"]
 
@@ -21,7 +21,7 @@ class Config:
     store: str | None = None
     wakeups: str | None = None
     app: str | None = None
-    settings: Settings = field(default_factory=Settings, compare=False, repr=False)
+    settings: FileSettings = field(default_factory=FileSettings, compare=False, repr=False)
     """All settings, for commands that need more than the addresses."""
 
 

@@ -17,7 +17,7 @@ GRACE = 2
 """Seconds that open connections have to end."""
 
 
-class Server(uvicorn.Server):
+class DashboardServer(uvicorn.Server):
     """A server whose signals are handled by this module: uvicorn would raise them again at its end."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -45,13 +45,13 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serve(app: ASGIApp, listening: socket.socket, *, root_path: str = "") -> AsyncGenerator[Server]:
+async def serve(app: ASGIApp, listening: socket.socket, *, root_path: str = "") -> AsyncGenerator[DashboardServer]:
     """Serve an application until a signal, or until the end of the block."""
     config = uvicorn.Config(
         app, root_path=root_path, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="on",
         server_header=False,
     )  # fmt: skip
-    server = Server(config)
+    server = DashboardServer(config)
     with on_signals(server.stop):
         server.begin(listening)
         try:

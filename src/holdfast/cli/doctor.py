@@ -13,7 +13,7 @@ from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.settings import NOWHERE, Settings
+from holdfast.cli.settings import NOWHERE, CommandSettings
 from holdfast.cli.status import EXTERNAL
 from holdfast.cli.table_layout import Sheet
 from holdfast.client.client_calls import Stats
@@ -126,7 +126,7 @@ def _settings(run: Invocation) -> list[Finding]:
     return [*found, Finding("ok", "app", detail)]
 
 
-def _own(settings: Settings) -> str:
+def _own(settings: CommandSettings) -> str:
     return "the address names others" if named_in(settings.store or "") else "the store brings its own"
 
 

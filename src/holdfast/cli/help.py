@@ -11,7 +11,7 @@ _NO_VALUE = " "
 """The metavar of a flag. With an empty one Typer shows the type, which is `<bool>` for flags."""
 
 
-class Command(TyperCommand):
+class PlainTextCommand(TyperCommand):
     """A command whose help text is not interpreted as markup."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -22,7 +22,7 @@ class Command(TyperCommand):
         return [_without_value(each) for each in super().get_params(ctx)]
 
 
-class Group(TyperGroup):
+class PlainTextGroup(TyperGroup):
     """The group of all commands, likewise."""
 
     def __init__(self, *args: Any, **given: Any) -> None:

@@ -47,7 +47,7 @@ class Flags:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CommandSettings:
     """The store, its wake-ups and the application, each with its source."""
 
     config: Config
@@ -85,7 +85,7 @@ class Settings:
         return passwords_in(joined(self.store, self.wakeups)) if self.store else []
 
 
-def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:
+def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> CommandSettings:
     """Find the settings of a command. An invalid file is a Mistake, also if the command needs nothing from it.
 
     Each setting is looked up on its own: a store from the environment uses the wake-ups of the file. A store that has
@@ -109,7 +109,7 @@ def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Setting
         (environment.get("HOLDFAST_APP"), "HOLDFAST_APP"),
         (config.app, str(config.path)),
     )
-    return Settings(config, store, store_from, wakeups, wakeups_from, app, app_from)
+    return CommandSettings(config, store, store_from, wakeups, wakeups_from, app, app_from)
 
 
 def _first(*sources: tuple[str | None, str]) -> tuple[str | None, str]:

@@ -18,7 +18,7 @@ from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.reloading import SourceWatch, restart, restarted_after_repair
 from holdfast.cli.times import optional_duration, positive_duration
 from holdfast.client.client import Client
-from holdfast.config import Settings
+from holdfast.config import FileSettings
 from holdfast.config.listen_address import parse_listen
 from holdfast.core.defaults import CONCURRENCY, GRACE, POLL_INTERVAL, SUPERVISED_LEASE
 from holdfast.engine.observers import log
@@ -154,7 +154,7 @@ def jobs_to_run(run: Invocation, target: str | None = None) -> Jobs:
         return find_jobs(app, kinds)
 
 
-def _group_of(settings: Settings, name: str | None) -> Group:
+def _group_of(settings: FileSettings, name: str | None) -> Group:
     if name is None:
         return settings.groups[0]
     for group in settings.groups:
@@ -164,7 +164,7 @@ def _group_of(settings: Settings, name: str | None) -> Group:
     raise Mistake(f"--group {name!r}: the file has no [workers.{name}]; there are: {known}")
 
 
-def _share(settings: Settings, jobs: Jobs, *, group: Group) -> Sequence[str] | None:
+def _share(settings: FileSettings, jobs: Jobs, *, group: Group) -> Sequence[str] | None:
     """The types that the supervisor would assign to this group; None for all types if no group names any."""
     settings.check(jobs)
     shares = assign_types(settings.groups, jobs)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 
 from msgspec import structs
 
-from holdfast.client.schedule_changes import Change, Decide, change, declaration_of
+from holdfast.client.schedule_changes import Decide, ScheduleChange, change, declaration_of
 from holdfast.core.clock import Micros
-from holdfast.core.schedule import Declaration, ScheduleRecord, changed_record, new_record, read
+from holdfast.core.schedule import ScheduleDeclaration, ScheduleRecord, changed_record, new_record, read
 from holdfast.core.worker_record import WorkerRecord
 from holdfast.engine.operations import FoundSchedules, GetSchedules, GetWorkers
 from holdfast.engine.procedures import Procedure
@@ -49,7 +49,7 @@ def declare(
 
 
 def _needs_declaration(
-    record: ScheduleRecord | None, declaration: Declaration, registry: str, worker: str | None
+    record: ScheduleRecord | None, declaration: ScheduleDeclaration, registry: str, worker: str | None
 ) -> bool:
     return (
         record is None
@@ -60,8 +60,8 @@ def _needs_declaration(
     )
 
 
-def _declaring(declaration: Declaration, registry: str, worker: str | None, live: Collection[str]) -> Decide:
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change:
+def _declaring(declaration: ScheduleDeclaration, registry: str, worker: str | None, live: Collection[str]) -> Decide:
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange:
         if record is None:
             record = new_record(declaration, now, registry=registry)
         elif record.registry != registry:
@@ -75,15 +75,15 @@ def _declaring(declaration: Declaration, registry: str, worker: str | None, live
         if worker is not None:
             known = {id: digest for id, digest in record.declared_by.items() if id in live}
             record = structs.replace(record, declared_by={**known, worker: declaration.digest})
-        return Change(record)
+        return ScheduleChange(record)
 
     return decide
 
 
 def _orphaning(registry: str, live: Collection[str]) -> Decide:
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change | None:
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange | None:
         if record is None or record.registry != registry or any(worker in live for worker in record.declared_by):
             return None
-        return Change(structs.replace(record, orphaned=True, declared_by={}))
+        return ScheduleChange(structs.replace(record, orphaned=True, declared_by={}))
 
     return decide

@@ -14,7 +14,7 @@ from holdfast.core.clock import Micros, to_datetime
 from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.schedule import (
-    Declaration,
+    ScheduleDeclaration,
     ScheduleRecord,
     changed_record,
     fire_id,
@@ -36,7 +36,7 @@ BACKFILL_LIMIT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScheduleChange:
     """A change of a schedule: its new record, or None to delete it, and the chains to start with it."""
 
     record: ScheduleRecord | None
@@ -53,14 +53,14 @@ class Author(NamedTuple):
 NO_OPERATOR: Final = Author()
 """A change that is no operator's."""
 
-Decide = Callable[[ScheduleRecord | None, Micros], Change | None]
+Decide = Callable[[ScheduleRecord | None, Micros], ScheduleChange | None]
 """Receives the current record, None if there is none, and the time of the store. Returns None to change nothing."""
 
 
-def declaration_of(declared: DeclaredSchedule) -> Declaration:
+def declaration_of(declared: DeclaredSchedule) -> ScheduleDeclaration:
     """What the store keeps of a declared schedule."""
     job = structs.replace(new_chain(declared.bound), id="", chain_id="")
-    return Declaration(
+    return ScheduleDeclaration(
         declared.name, declared.rule, job, declared.overlap, declared.missed, declared.within, declared.jitter
     )
 
@@ -106,15 +106,15 @@ def put(declared: DeclaredSchedule) -> Procedure[ScheduleRecord]:
     """Create a schedule at run time, or change it. ValueError if a registry declares it."""
     declaration = declaration_of(declared)
 
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change:
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange:
         if record is None:
-            return Change(new_record(declaration, now))
+            return ScheduleChange(new_record(declaration, now))
         if record.registry is not None and not record.orphaned:
             raise ValueError(
                 f"schedule {record.name!r} is declared by the registry {record.registry!r}: change its declaration, or "
                 "choose another name"
             )
-        return Change(structs.replace(changed_record(record, declaration, now), registry=None, declared_by={}))
+        return ScheduleChange(structs.replace(changed_record(record, declaration, now), registry=None, declared_by={}))
 
     record, _ = yield from change(declared.name, decide)
     assert record is not None, "the change wrote a record"
@@ -125,7 +125,7 @@ def remove(name: str, audit: Audit | None) -> Procedure[None]:
     """Delete a schedule. ValueError if a registry declares it."""
     tried = False
 
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change | None:
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange | None:
         nonlocal tried
         if record is None:
             if tried:  # an earlier try deleted it, and its answer was lost
@@ -137,14 +137,14 @@ def remove(name: str, audit: Audit | None) -> Procedure[None]:
                 "again: remove the declaration, or pause the schedule"
             )
         tried = True
-        return Change(None)
+        return ScheduleChange(None)
 
     yield from change(name, decide, by=Author("unschedule", audit))
 
 
 def pause(name: str, reason: str | None, audit: Audit | None) -> Procedure[ScheduleRecord]:
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change:
-        return Change(structs.replace(_needed(name, record), paused=True, reason=reason))
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange:
+        return ScheduleChange(structs.replace(_needed(name, record), paused=True, reason=reason))
 
     return (yield from _changed(name, decide, Author("pause_schedule", audit)))
 
@@ -152,13 +152,13 @@ def pause(name: str, reason: str | None, audit: Audit | None) -> Procedure[Sched
 def resume(name: str, audit: Audit | None) -> Procedure[ScheduleRecord]:
     """Resume a schedule. Ticks that came during the pause are counted as skipped."""
 
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change | None:
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange | None:
         record = _needed(name, record)
         if not record.paused:
             return None
         while record.next_at <= now and not record.orphaned:
             record = handle_ticks(record, now, dict.fromkeys(record.unfinished, False)).record
-        return Change(structs.replace(record, paused=False, reason=None))
+        return ScheduleChange(structs.replace(record, paused=False, reason=None))
 
     return (yield from _changed(name, decide, Author("resume_schedule", audit)))
 
@@ -166,7 +166,7 @@ def resume(name: str, audit: Audit | None) -> Procedure[ScheduleRecord]:
 def fire(name: str, audit: Audit | None) -> Procedure[Started]:
     """Start a chain now. Neither a pause nor the overlap policy prevents it."""
 
-    def decide(record: ScheduleRecord | None, now: Micros) -> Change:
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange:
         record = _needed(name, record)
         job = first_job(record.declaration, fire_id(name, now), now)
         job = structs.replace(job, at=None, delay=record.declaration.job.delay)
@@ -174,7 +174,7 @@ def fire(name: str, audit: Audit | None) -> Procedure[Started]:
         unfinished = (*record.unfinished, job.id)[-MAX_UNFINISHED:] if tracked else ()
         counts = record.counts._replace(started=record.counts.started + 1)
         changed = structs.replace(record, last_tick=now, last_chain=job.id, unfinished=unfinished, counts=counts)
-        return Change(changed, [job])
+        return ScheduleChange(changed, [job])
 
     _, (started,) = yield from change(name, decide, by=Author("fire", audit))
     return started
@@ -203,18 +203,18 @@ def backfill(name: str, since: Micros, until: Micros, audit: Audit | None) -> Pr
 def _backfill(name: str, ticks: Sequence[Micros], by: Author) -> Procedure[list[Started]]:
     """One batch. The number of new chains is known after the start, so it is counted in a second change."""
 
-    def begin(record: ScheduleRecord | None, now: Micros) -> Change:
+    def begin(record: ScheduleRecord | None, now: Micros) -> ScheduleChange:
         record = _needed(name, record)
-        return Change(record, [first_job(record.declaration, tick_id(name, tick), tick) for tick in ticks])
+        return ScheduleChange(record, [first_job(record.declaration, tick_id(name, tick), tick) for tick in ticks])
 
     _, started = yield from change(name, begin, by=by)
     new = sum(not each.deduplicated for each in started)
 
-    def count(record: ScheduleRecord | None, now: Micros) -> Change | None:
+    def count(record: ScheduleRecord | None, now: Micros) -> ScheduleChange | None:
         if record is None or not new:
             return None
         counts = record.counts._replace(started=record.counts.started + new)
-        return Change(structs.replace(record, counts=counts))
+        return ScheduleChange(structs.replace(record, counts=counts))
 
     yield from change(name, count)
     return started

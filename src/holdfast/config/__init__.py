@@ -2,6 +2,6 @@
 
 from holdfast.config.config_error import ConfigError
 from holdfast.config.file import read_settings
-from holdfast.config.settings import CATALOGUE, FILE, Settings
+from holdfast.config.settings import CATALOGUE, FILE, FileSettings
 
-__all__ = ["CATALOGUE", "FILE", "ConfigError", "Settings", "read_settings"]
+__all__ = ["CATALOGUE", "FILE", "ConfigError", "FileSettings", "read_settings"]

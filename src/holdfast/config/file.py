@@ -11,7 +11,7 @@ from holdfast.config.config_error import ConfigError
 from holdfast.config.line_numbers import lines_of
 from holdfast.config.listen_address import parse_listen
 from holdfast.config.retry_policies import read_retries
-from holdfast.config.settings import FILE, Settings
+from holdfast.config.settings import FILE, FileSettings
 from holdfast.config.wakeups import brings_its_own, named_in
 from holdfast.config.work_kinds import read_kinds
 from holdfast.config.worker_groups import read_groups
@@ -21,7 +21,7 @@ from holdfast.supervisor import Logging
 LEVELS = ("debug", "info", "warning", "error")
 
 
-def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENVIRONMENT) -> Settings:
+def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENVIRONMENT) -> FileSettings:
     """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it exists.
 
     Unknown keys, wrong types and impossible values raise ConfigError, which names the file, the line and the key.
@@ -29,7 +29,7 @@ def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENV
     if path is None:
         path = Path(FILE)
         if not path.exists():
-            return Settings()
+            return FileSettings()
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -42,10 +42,10 @@ def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENV
     return _read(Table(Source(path, lines_of(text), environment), (), document))
 
 
-def _read(top: Table) -> Settings:
+def _read(top: Table) -> FileSettings:
     store, app = _read_store(top), top.text("app")
     retries = read_retries(top.table("retry"))
-    settings = Settings(
+    settings = FileSettings(
         source=top.source,
         store=store,
         wakeups=_read_wakeups(top, store),

@@ -26,7 +26,7 @@ CATALOGUE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class FileSettings:
     """All settings of a file. Without a file, `source` is None and every setting has its default."""
 
     source: Source | None = field(default=None, repr=False, compare=False)

@@ -1,7 +1,8 @@
 """Counters: what happened to jobs per type and minute, and how long they waited and ran. Pure: no clock, no I/O.
 
-A store appends one `Change` per type, kind and transaction, in the transaction that it counts. So no transaction waits
-for a counter of another. `add_up` combines changes into `Counts`; a store does that in batches, and when it is asked.
+A store appends one `CounterChange` per type, kind and transaction, in the transaction that it counts. So no
+transaction waits for a counter of another. `add_up` combines changes into `Counts`; a store does that in batches, and
+when it is asked.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Counts(msgspec.Struct, frozen=True):
         return cls(started, completed, failed, retried, reaped, rescheduled, cancelled, waits, runs)
 
 
-class Change(NamedTuple):
+class CounterChange(NamedTuple):
     """One appended row: what a transaction did to the jobs of one type."""
 
     type: str
@@ -126,7 +127,7 @@ class Sums:
         self.wait_total = 0 if counts is None else counts.waits.total
         self.run_total = 0 if counts is None else counts.runs.total
 
-    def add(self, change: Change) -> None:
+    def add(self, change: CounterChange) -> None:
         self.numbers[change.kind] += change.number
         for letter in change.waits or "":
             self.waits[ord(letter) - 97] += 1
@@ -161,7 +162,7 @@ class CounterReading(NamedTuple):
     totals: dict[str, Counts]
 
 
-def add_up(changes: Iterable[Change], before: Mapping[Place, Counts]) -> dict[Place, Counts]:
+def add_up(changes: Iterable[CounterChange], before: Mapping[Place, Counts]) -> dict[Place, Counts]:
     """The counts that differ after these changes: of their minutes, and the totals of their types."""
     sums: dict[Place, Sums] = {}
     for change in changes:
@@ -212,15 +213,15 @@ class Appending:
     __slots__ = ("_changes",)
 
     def __init__(self) -> None:
-        self._changes: dict[tuple[str, str, str | None], list[Change]] = {}
+        self._changes: dict[tuple[str, str, str | None], list[CounterChange]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._changes)
 
-    def add(self, change: Change) -> None:
+    def add(self, change: CounterChange) -> None:
         self._changes.setdefault((change.type, change.kind, change.fingerprint), []).append(change)
 
-    def take(self) -> Iterator[Change]:
+    def take(self) -> Iterator[CounterChange]:
         """The collected changes, added up per key."""
         collected, self._changes = self._changes, {}
         for same in collected.values():
@@ -250,21 +251,21 @@ def settled_kind(status: str, outcome: str) -> Kind | None:
             return None
 
 
-def settled_together(type: str, kind: Kind, now: Micros, times: list[tuple[Micros, Micros]]) -> Change:
+def settled_together(type: str, kind: Kind, now: Micros, times: list[tuple[Micros, Micros]]) -> CounterChange:
     """Several attempts of a type that were settled at once. `times`: when each was due, and when it began."""
     # Without a call per attempt: this is part of every settlement.
     waits = [begun - due if begun > due else 0 for due, begun in times]
     runs = [now - begun if now > begun else 0 for _, begun in times]
     letters = "".join([LETTERS[bisect_left(BOUNDS, each)] for each in waits])
     more = "".join([LETTERS[bisect_left(BOUNDS, each)] for each in runs])
-    return Change(type, now // MINUTE, kind, len(times), letters, more, sum(waits), sum(runs))
+    return CounterChange(type, now // MINUTE, kind, len(times), letters, more, sum(waits), sum(runs))
 
 
 def ended(
     type: str, kind: Kind, now: Micros, *, scheduled_at: Micros, started_at: Micros | None, timed: bool = True
-) -> Change:
+) -> CounterChange:
     """One attempt that a worker settled. `timed`: its durations count."""
     if not timed or started_at is None:
-        return Change(type, now // MINUTE, kind, 1, at=now)
+        return CounterChange(type, now // MINUTE, kind, 1, at=now)
     wait, run = max(0, started_at - scheduled_at), max(0, now - started_at)
-    return Change(type, now // MINUTE, kind, 1, letter(wait), letter(run), wait, run, at=now)
+    return CounterChange(type, now // MINUTE, kind, 1, letter(wait), letter(run), wait, run, at=now)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from holdfast.core.clock import Micros
-from holdfast.core.counters import MINUTE, TOTAL, Change
+from holdfast.core.counters import MINUTE, TOTAL, CounterChange
 from holdfast.core.failure import read_error
 
 MOST_GROUPS: Final = 1000
@@ -144,7 +144,9 @@ Occurrences = dict[tuple[str, int], tuple[int, int]]
 
 
 def add_failures(
-    changes: Iterable[Change], groups: Mapping[str, ErrorGroup], occurrences: Mapping[tuple[str, int], tuple[int, int]]
+    changes: Iterable[CounterChange],
+    groups: Mapping[str, ErrorGroup],
+    occurrences: Mapping[tuple[str, int], tuple[int, int]],
 ) -> tuple[dict[str, ErrorGroup], Occurrences]:
     """The groups and occurrences that differ after these changes. `groups` are all known ones.
 
@@ -170,7 +172,7 @@ def add_failures(
     return changed, counted
 
 
-def _joined(group: ErrorGroup | None, fingerprint: str, change: Change) -> ErrorGroup:
+def _joined(group: ErrorGroup | None, fingerprint: str, change: CounterChange) -> ErrorGroup:
     type, summary = (change.type, change.summary or "") if fingerprint else ("", '["","",""]')
     if group is None:
         return ErrorGroup(fingerprint, type, summary, change.at, change.at, change.example or "")

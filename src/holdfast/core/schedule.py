@@ -41,7 +41,7 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
         return count(origin + (passed + 1) * self.every, self.every)
 
 
-class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):
+class ScheduleDeclaration(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the application says about a schedule: when it ticks, which job it starts, and its policies."""
 
     name: str
@@ -55,7 +55,7 @@ class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __repr__(self) -> str:
         """Without the payload."""
-        return f"Declaration({self.name!r})"
+        return f"ScheduleDeclaration({self.name!r})"
 
     @property
     def digest(self) -> str:
@@ -63,7 +63,7 @@ class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:16]
 
 
-class Counts(NamedTuple):
+class TickCounts(NamedTuple):
     """How many ticks started a chain, were skipped, and were missed."""
 
     started: int = 0
@@ -74,7 +74,7 @@ class Counts(NamedTuple):
 class ScheduleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """A schedule as a store keeps it, encoded by `write` and decoded by `read`."""
 
-    declaration: Declaration
+    declaration: ScheduleDeclaration
     origin: Micros
     """When the schedule was created: the beginning of the grid of `every`."""
     next_at: Micros
@@ -88,7 +88,7 @@ class ScheduleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     paused: bool = False
     reason: str | None = None
     orphaned: bool = False
-    counts: Counts = Counts()
+    counts: TickCounts = TickCounts()
     unfinished: tuple[str, ...] = ()
     """Chains that were unfinished at the last tick, or were started since. Only for policies that need them."""
 
@@ -127,7 +127,7 @@ class Schedule:
     overlap: Overlap
     missed: Missed
     orphaned: bool
-    counts: Counts
+    counts: TickCounts
 
 
 write = msgspec.json.Encoder().encode
@@ -165,7 +165,7 @@ def upcoming(schedule: Schedule, number: int) -> list[datetime]:
     return [to_datetime(tick) for tick in islice(ticks, number)]
 
 
-def new_record(declaration: Declaration, now: Micros, *, registry: str | None = None) -> ScheduleRecord:
+def new_record(declaration: ScheduleDeclaration, now: Micros, *, registry: str | None = None) -> ScheduleRecord:
     """The record of a new schedule. ValueError if it never ticks."""
     first = next(declaration.rule.ticks(now, origin=now), None)
     if first is None:
@@ -173,7 +173,7 @@ def new_record(declaration: Declaration, now: Micros, *, registry: str | None = 
     return ScheduleRecord(declaration, origin=now, next_at=first, registry=registry)
 
 
-def changed_record(record: ScheduleRecord, declaration: Declaration, now: Micros) -> ScheduleRecord:
+def changed_record(record: ScheduleRecord, declaration: ScheduleDeclaration, now: Micros) -> ScheduleRecord:
     """The record after its declaration changed. The next tick stays the same if the rule did not change."""
     next_at = record.next_at
     if declaration.rule != record.declaration.rule or record.orphaned:
@@ -213,7 +213,7 @@ def schedule_of(chain_id: str) -> str | None:
     return name.removesuffix(":" + _FIRED.rstrip(":"))
 
 
-def first_job(declaration: Declaration, chain_id: str, tick: Micros, *, after: tuple[str, ...] = ()) -> NewJob:
+def first_job(declaration: ScheduleDeclaration, chain_id: str, tick: Micros, *, after: tuple[str, ...] = ()) -> NewJob:
     """The first job of the chain of a tick. It is due at the tick, plus its jitter and the delay of the start.
 
     It waits until the chains `after` have ended, in whatever status.
@@ -224,7 +224,7 @@ def first_job(declaration: Declaration, chain_id: str, tick: Micros, *, after: t
     return msgspec.structs.replace(job, after=after, on_blocker_failure=WHEN_ENDED) if after else job
 
 
-def _jitter(declaration: Declaration, tick: Micros) -> Micros:
+def _jitter(declaration: ScheduleDeclaration, tick: Micros) -> Micros:
     """The same for each computation of a tick, and evenly distributed over names and ticks."""
     if not declaration.jitter:
         return 0

@@ -15,7 +15,7 @@ import msgspec
 from holdfast.core.clock import SECOND, Micros
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import ChainRecord, Status
-from holdfast.core.schedule import Counts, ScheduleRecord, first_job, tick_id
+from holdfast.core.schedule import ScheduleRecord, TickCounts, first_job, tick_id
 
 ON_TIME: Final = 60 * SECOND
 """A tick that is noticed later than this is missed."""
@@ -133,7 +133,7 @@ class _Decision:
 
     def result(self, following: Micros) -> HandledTicks:
         record = self._record
-        counts = Counts(
+        counts = TickCounts(
             record.counts.started + len(self.starts),
             record.counts.skipped + self._skipped,
             record.counts.missed + self._missed,

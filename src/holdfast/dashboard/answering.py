@@ -14,9 +14,9 @@ from holdfast.dashboard.access import Access
 from holdfast.dashboard.live import MOST_VIEWERS
 from holdfast.dashboard.operator import Forbidden
 from holdfast.dashboard.routing import PageRoute
-from holdfast.dashboard.settings import Settings
+from holdfast.dashboard.settings import DashboardSettings
 from holdfast.dashboard.view import View, page, url
-from holdfast.dashboard.viewer import TooSlow
+from holdfast.dashboard.viewer import ReadTooSlow
 from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 
 log = logging.getLogger("holdfast.dashboard")
@@ -24,7 +24,7 @@ log = logging.getLogger("holdfast.dashboard")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def answer(settings: Settings, route: PageRoute) -> Endpoint:
+def answer(settings: DashboardSettings, route: PageRoute) -> Endpoint:
     """The endpoint of a page: no access, no call."""
 
     async def endpoint(request: Request) -> Response:
@@ -45,7 +45,7 @@ def answer(settings: Settings, route: PageRoute) -> Endpoint:
     return endpoint
 
 
-def live(settings: Settings) -> Endpoint:
+def live(settings: DashboardSettings) -> Endpoint:
     """Server-sent events: one message for each group of changes."""
 
     async def endpoint(request: Request) -> Response:
@@ -61,7 +61,7 @@ def live(settings: Settings) -> Endpoint:
     return endpoint
 
 
-def login(settings: Settings) -> Endpoint:
+def login(settings: DashboardSettings) -> Endpoint:
     """The form that takes the token."""
 
     async def endpoint(request: Request) -> Response:
@@ -81,7 +81,7 @@ def login(settings: Settings) -> Endpoint:
     return endpoint
 
 
-def logout(settings: Settings) -> Endpoint:
+def logout(settings: DashboardSettings) -> Endpoint:
     """Delete the cookie."""
 
     async def endpoint(request: Request) -> Response:
@@ -93,7 +93,7 @@ def logout(settings: Settings) -> Endpoint:
     return endpoint
 
 
-def error_handlers(settings: Settings) -> Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]]:
+def error_handlers(settings: DashboardSettings) -> Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]]:
     """Pages for errors."""
 
     def show(request: Request, status: int, title: str, text: str) -> Response:
@@ -121,10 +121,10 @@ def error_handlers(settings: Settings) -> Mapping[Any, Callable[[Request, Except
         status = 503 if isinstance(error, NotPermitted) else 409
         return show(request, status, "The store refused this", str(error))
 
-    return {HTTPException: http, Forbidden: forbidden, TooSlow: too_slow, HoldfastError: refused}
+    return {HTTPException: http, Forbidden: forbidden, ReadTooSlow: too_slow, HoldfastError: refused}
 
 
-def _without_access(request: Request, settings: Settings) -> Response:
+def _without_access(request: Request, settings: DashboardSettings) -> Response:
     if settings.login is not None and request.method == "GET":
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(url(request, "/login", next=here), 303)

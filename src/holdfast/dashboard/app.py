@@ -19,7 +19,7 @@ from holdfast.dashboard.login import TokenLogin
 from holdfast.dashboard.mounting import MountedAt
 from holdfast.dashboard.pages import NAVIGATION, ROUTES
 from holdfast.dashboard.security import Security
-from holdfast.dashboard.settings import Settings
+from holdfast.dashboard.settings import DashboardSettings
 from holdfast.dashboard.shared import Shared
 from holdfast.dashboard.viewer import READ_TIMEOUT
 
@@ -51,7 +51,7 @@ def dashboard(
     if (authorize is not None) + (token is not None) + insecure > 1:
         raise ValueError("dashboard takes one of authorize=, token= and insecure=True")
     changes = Changes(client)
-    settings = Settings(
+    settings = DashboardSettings(
         client,
         authorize,
         None if token is None else TokenLogin(token),

@@ -27,7 +27,7 @@ class NavigationLink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DashboardSettings:
     """What the application passed to `dashboard`, and what all requests share."""
 
     client: Client

@@ -21,7 +21,7 @@ from holdfast.dashboard.text import in_url
 from holdfast.dashboard.viewer import Viewer
 
 if TYPE_CHECKING:
-    from holdfast.dashboard.settings import Settings
+    from holdfast.dashboard.settings import DashboardSettings
 
 MOST_FORM_BYTES = 64 * 1024
 _NOTICE = "holdfast_notice"
@@ -30,7 +30,7 @@ _NOTICE = "holdfast_notice"
 class View:
     """What the function of a page receives."""
 
-    def __init__(self, request: Request, settings: Settings, access: Access) -> None:
+    def __init__(self, request: Request, settings: DashboardSettings, access: Access) -> None:
         self.request = request
         self.settings = settings
         self.access = access
@@ -85,7 +85,9 @@ class View:
         return response
 
 
-def page(request: Request, settings: Settings, template: str, /, *, status: int = 200, **values: Any) -> Response:
+def page(
+    request: Request, settings: DashboardSettings, template: str, /, *, status: int = 200, **values: Any
+) -> Response:
     """A page, for viewers with and without access."""
     notice = unquote(request.cookies.get(_NOTICE, ""))
     found: dict[str, Any] = {

@@ -33,7 +33,7 @@ FINDINGS_TIMEOUT = 0.03
 """Seconds that a page waits for the findings of `doctor`, which may need seconds in a large store."""
 
 
-class TooSlow(Exception):
+class ReadTooSlow(Exception):
     """A read took longer than `READ_TIMEOUT`: the viewer should narrow the filter."""
 
 
@@ -73,12 +73,12 @@ class Viewer:
         self._timeout = timeout
 
     async def read(self, reading: Awaitable[R], *, most: float = float("inf")) -> R:
-        """Await a read of the client. Raises TooSlow after the timeout, or after `most` seconds."""
+        """Await a read of the client. Raises ReadTooSlow after the timeout, or after `most` seconds."""
         try:
             async with asyncio.timeout(min(self._timeout, most)):
                 return await reading
         except TimeoutError:
-            raise TooSlow from None
+            raise ReadTooSlow from None
 
     # Jobs and chains
 
@@ -176,7 +176,7 @@ class Viewer:
         """The counts for pages that work without them: None if the store does not answer in time."""
         try:
             return await self.stats()
-        except TooSlow:
+        except ReadTooSlow:
             return None
 
     async def counters(self) -> Counters:
@@ -209,7 +209,7 @@ class Viewer:
         """The findings for a page that works without them: none if the check takes long."""
         try:
             return await self.findings()
-        except TooSlow:
+        except ReadTooSlow:
             return []
 
     async def findings(self) -> Sequence[Finding]:

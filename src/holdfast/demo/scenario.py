@@ -16,10 +16,10 @@ from holdfast.demo.dashboard import DashboardProcess
 from holdfast.demo.jobs import BIG, approve, is_declined_at_first, jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.os_signals import Ending, ending
-from holdfast.demo.shop import Started, amount, approve_order, place_orders
-from holdfast.demo.terminal import Frame, Terminal
+from holdfast.demo.shop import DemoChains, amount, approve_order, place_orders
+from holdfast.demo.terminal import Snapshot, Terminal
 from holdfast.demo.verdict import Verdict, judge
-from holdfast.demo.workers import WorkerProcess
+from holdfast.demo.workers import DemoWorker
 
 PART_TIMEOUT = 60.0
 """The time limit of each part, in seconds. A part usually takes a few."""
@@ -71,8 +71,8 @@ class Story:
         self._client.open()
         self._shop = open_shop(folder / "shop.db")
         self._shop.executescript(SCHEMA)
-        self._started = Started([], [])
-        self._workers: list[WorkerProcess] = []
+        self._started = DemoChains([], [])
+        self._workers: list[DemoWorker] = []
         self._dashboard: DashboardProcess | None = None
 
     def open_dashboard(self) -> str:
@@ -129,12 +129,12 @@ class Story:
         self._shop.close()
         self._client.close()
 
-    def _hire(self, name: str) -> WorkerProcess:
-        worker = WorkerProcess(name, self._address, self._folder)
+    def _hire(self, name: str) -> DemoWorker:
+        worker = DemoWorker(name, self._address, self._folder)
         self._workers.append(worker)
         return worker
 
-    def _watch(self, until: Callable[[Frame], bool]) -> None:
+    def _watch(self, until: Callable[[Snapshot], bool]) -> None:
         """Display the state until this condition is true."""
         deadline = time.monotonic() + PART_TIMEOUT
         while True:
@@ -150,11 +150,11 @@ class Story:
                 raise DemoFailed(f"nothing more happened for {PART_TIMEOUT:.0f} s")
             time.sleep(BETWEEN_FRAMES)
 
-    def _look(self) -> Frame:
+    def _look(self) -> Snapshot:
         running = self._client.list_jobs(status="running", limit=100).items
-        return Frame(self._client.stats(), len(self._started.ids), self._workers, [job.worker for job in running])
+        return Snapshot(self._client.stats(), len(self._started.ids), self._workers, [job.worker for job in running])
 
-    def _held_by(self, worker: WorkerProcess) -> list[Job]:
+    def _held_by(self, worker: DemoWorker) -> list[Job]:
         return [job for job in self._client.list_jobs(status="running", limit=100).items if job.worker == worker.name]
 
     def _has_failed_once(self, chain: Chain[int]) -> bool:

@@ -14,7 +14,7 @@ ORDERS_EACH = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class DemoChains:
     """The chains that were started."""
 
     orders: list[Chain[int]]
@@ -25,7 +25,7 @@ class Started:
         return [chain.id for chain in (*self.orders, *self.bills)]
 
 
-def place_orders(client: SyncClient, shop: sqlite3.Connection, *, customers: int) -> Started:
+def place_orders(client: SyncClient, shop: sqlite3.Connection, *, customers: int) -> DemoChains:
     """Insert every order with its chain, and for each customer a bill that waits for the orders, in one transaction."""
     orders: list[Chain[int]] = []
     bills: list[Chain[int]] = []
@@ -37,7 +37,7 @@ def place_orders(client: SyncClient, shop: sqlite3.Connection, *, customers: int
         bills.append(client.start(bill.bind(customer=customer), after=placed, tx=shop))
         orders += placed
     shop.execute("commit")
-    return Started(orders, bills)
+    return DemoChains(orders, bills)
 
 
 def approve_order(client: SyncClient, chain: Chain[int]) -> bool:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from holdfast.client.client_calls import Stats
 from holdfast.core.record import Status
-from holdfast.demo.workers import WorkerProcess
+from holdfast.demo.workers import DemoWorker
 
 TYPES = ("charge", "approve", "ship", "bill")
 COLOURS = {
@@ -32,12 +32,12 @@ LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Snapshot:
     """The state at one moment."""
 
     stats: Stats
     total: int
-    workers: Sequence[WorkerProcess]
+    workers: Sequence[DemoWorker]
     running: Sequence[str | None]
     """The worker of each running job."""
 
@@ -51,7 +51,7 @@ class Frame:
     def share(self) -> float:
         return self.done / self.total
 
-    def holds(self, worker: WorkerProcess) -> int:
+    def holds(self, worker: DemoWorker) -> int:
         return self.running.count(worker.name)
 
 
@@ -63,7 +63,7 @@ class Terminal:
         self._quiet = quiet
         self._begun = time.monotonic()
         self._reported: deque[Text] = deque(maxlen=LINES)
-        self._frame: Frame | None = None
+        self._frame: Snapshot | None = None
         self._quarters = 0
         self._live: Live | None = None
         if console.is_terminal and not quiet:
@@ -90,7 +90,7 @@ class Terminal:
         self._reported.append(line)
         self._draw(line)
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Snapshot) -> None:
         """Draw the state."""
         self._frame = frame
         quarters = frame.done * 4 // frame.total
@@ -119,7 +119,7 @@ class Terminal:
         )
 
 
-def _progress(frame: Frame) -> RenderableType:
+def _progress(frame: Snapshot) -> RenderableType:
     bar = Table.grid(padding=(0, 2))
     colour = "green" if frame.done == frame.total else "cyan"
     counted = Text.assemble((f"{frame.done}", "bold"), f" of {frame.total} chains completed")
@@ -141,7 +141,7 @@ def _jobs_table(stats: Stats) -> Table:
     return table
 
 
-def _workers_table(frame: Frame) -> Table:
+def _workers_table(frame: Snapshot) -> Table:
     table = _table("worker")
     table.add_column("process", justify="right")
     table.add_column("holds", justify="right")

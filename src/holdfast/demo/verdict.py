@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast import Job, Status, SyncClient
 from holdfast.demo.ledger import entries, ordered_total
-from holdfast.demo.shop import Started
+from holdfast.demo.shop import DemoChains
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Verdict:
         return not self.wrong
 
 
-def judge(client: SyncClient, shop: sqlite3.Connection, started: Started, *, held: Sequence[Job]) -> Verdict:
+def judge(client: SyncClient, shop: sqlite3.Connection, started: DemoChains, *, held: Sequence[Job]) -> Verdict:
     """Count everything. `held` are the jobs that the killed worker ran."""
     found = [client.get(id) for id in started.ids]
     jobs = list(_all_jobs(client))

@@ -13,7 +13,7 @@ LEASE = "2s"
 """Short, so that the jobs of the killed worker run again during the demo. The default is 30 s."""
 
 
-class WorkerProcess:
+class DemoWorker:
     """One worker in a process of its own; its log goes to a file beside the store."""
 
     def __init__(self, name: str, store: str, folder: Path) -> None:

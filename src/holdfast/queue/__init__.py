@@ -2,7 +2,7 @@
 
 from holdfast.queue.after_execution import Execution
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, QueueCounts, Queued, State, Updating
-from holdfast.queue.codecs import Codec, JsonCodec, MsgpackCodec, content_id
+from holdfast.queue.codecs import JsonCodec, MsgpackCodec, PayloadCodec, content_id
 from holdfast.queue.event_stream import QueueEvent
 from holdfast.queue.queue import Queue
 from holdfast.queue.queue_job import QueueJob
@@ -11,13 +11,13 @@ from holdfast.queue.sync_queue import SyncQueue
 
 __all__ = [
     "Cancelling",
-    "Codec",
     "Completed",
     "Duplicate",
     "Execution",
     "JobStatus",
     "JsonCodec",
     "MsgpackCodec",
+    "PayloadCodec",
     "Queue",
     "QueueCounts",
     "QueueEvent",

@@ -14,7 +14,7 @@ from holdfast.errors import PayloadRefused
 T = TypeVar("T")
 
 
-class Codec(Protocol[T]):
+class PayloadCodec(Protocol[T]):
     """An object with these two methods: protobuf, CBOR, encryption. Both may raise any exception."""
 
     def encode(self, value: T, /) -> bytes: ...

@@ -29,7 +29,7 @@ from holdfast.queue.answers import (
     State,
     Updating,
 )
-from holdfast.queue.codecs import Codec
+from holdfast.queue.codecs import PayloadCodec
 from holdfast.queue.consumer import Consumer
 from holdfast.queue.event_relay import EVENTS, Relay
 from holdfast.queue.event_stream import QueueEvent, stream
@@ -70,8 +70,8 @@ class Queue(Generic[P, R]):
         dedup_ttl: Seconds | None = None,
         timeout: Seconds | None = None,
         mismatch_timeout: Seconds = defaults.MISMATCH_TIMEOUT,
-        payload_codec: Codec[P] | None = None,
-        result_codec: Codec[R] | None = None,
+        payload_codec: PayloadCodec[P] | None = None,
+        result_codec: PayloadCodec[R] | None = None,
         after_execution: Hook | None = None,
         grace: Seconds = defaults.GRACE,
         poll_interval: Seconds = defaults.POLL_INTERVAL,

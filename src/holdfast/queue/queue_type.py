@@ -13,7 +13,7 @@ from holdfast.core.defaults import QUEUE_RETRY_INITIAL, QUEUE_RETRY_MAXIMUM
 from holdfast.core.record import Record
 from holdfast.core.retry import Retry, Seconds
 from holdfast.errors import PayloadRefused
-from holdfast.queue.codecs import Codec, JsonCodec
+from holdfast.queue.codecs import JsonCodec, PayloadCodec
 from holdfast.queue.queue_job import QueueJob
 from holdfast.registry.bound import Bound
 from holdfast.registry.job_type import JobType
@@ -52,8 +52,8 @@ class QueueType(JobType[..., ..., Any]):
         result_ttl: Seconds | None,
         dedup_ttl: Seconds | None = None,
         timeout: Seconds | None,
-        payload_codec: Codec[Any] | None,
-        result_codec: Codec[Any] | None,
+        payload_codec: PayloadCodec[Any] | None,
+        result_codec: PayloadCodec[Any] | None,
         limits: Iterable[AnyLimit] = (),
     ) -> None:
         if max_retries is not None and (isinstance(max_retries, bool) or max_retries < 0):
@@ -78,8 +78,8 @@ class QueueType(JobType[..., ..., Any]):
         )
         self.queue = queue
         self.dedup_ttl = dedup_ttl
-        self._payloads: Codec[Any] = payload_codec or JsonCodec()
-        self._results: Codec[Any] = result_codec or JsonCodec()
+        self._payloads: PayloadCodec[Any] = payload_codec or JsonCodec()
+        self._results: PayloadCodec[Any] = result_codec or JsonCodec()
 
     def _checked_limits(self) -> tuple[AnyLimit, ...]:
         return checked_limits(self.options.limits, None, owner=self.name)
@@ -136,7 +136,7 @@ class QueueType(JobType[..., ..., Any]):
                 "do producer and consumer use the same result_codec?"
             ) from error
 
-    def _encoded(self, codec: Codec[Any], value: Any, subject: str) -> bytes:
+    def _encoded(self, codec: PayloadCodec[Any], value: Any, subject: str) -> bytes:
         try:
             stored = codec.encode(value)
         except PayloadRefused as refusal:

@@ -28,7 +28,7 @@ from holdfast.queue.answers import (
     State,
     Updating,
 )
-from holdfast.queue.codecs import Codec
+from holdfast.queue.codecs import PayloadCodec
 from holdfast.queue.event_relay import EVENTS, Relay
 from holdfast.queue.event_stream import QueueEvent, stream_sync
 from holdfast.queue.listeners import Callback, Listeners
@@ -59,8 +59,8 @@ class SyncQueue(Generic[P, R]):
         max_retries: int | None = defaults.QUEUE_MAX_RETRIES,
         result_ttl: Seconds | None = defaults.RESULT_TTL,
         dedup_ttl: Seconds | None = None,
-        payload_codec: Codec[P] | None = None,
-        result_codec: Codec[R] | None = None,
+        payload_codec: PayloadCodec[P] | None = None,
+        result_codec: PayloadCodec[R] | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
         plugins: Iterable[Plugin] = (),
         trace: Callable[[], str | None] | None = None,

@@ -11,7 +11,7 @@ from holdfast.core.lifecycle import NewJob, Settlement, create
 from holdfast.core.record import ChainRecord, Status
 from holdfast.core.replacing import counted_since, may_replace, replaced, replaces
 from holdfast.engine import procedures
-from holdfast.engine.operations import Complete, Operation, Preview, Settle, Start, Started
+from holdfast.engine.operations import Complete, Operation, PreviewStart, Settle, Start, Started
 from holdfast.engine.store import Store
 from holdfast.errors import Conflict
 
@@ -43,7 +43,7 @@ class _Buffer:
                 answer = yield self._with_starts(operation)
                 self.clear()
                 return answer
-            case _ if operation.writes and operation.verb not in ("guard", "lock", "store_logs", "save_steps"):
+            case _ if operation.writes and operation.verb not in ("guard", "lock", "save_logs", "save_steps"):
                 raise TypeError(f"{operation.verb} cannot be part of a transaction on this store")
             case _:
                 return (yield operation)
@@ -51,7 +51,7 @@ class _Buffer:
     def _start(self, jobs: tuple[NewJob, ...]) -> procedures.Procedure[list[Started]]:
         # Send only earlier starts with the same id or key. Otherwise each of thousands of starts would send all others.
         related = tuple(start for start in self.starts if any(_may_match(start, job) for job in jobs))
-        found: list[ChainRecord | None] = yield Preview(related + jobs)
+        found: list[ChainRecord | None] = yield PreviewStart(related + jobs)
         answers: list[Started] = []
         for job, chain in zip(jobs, found[len(related) :], strict=True):
             self.starts.append(job)

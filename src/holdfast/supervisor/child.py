@@ -19,7 +19,15 @@ from holdfast.core.retry import Retry
 from holdfast.engine.attempt_tally import AttemptTally
 from holdfast.engine.observers import LogThrottle, log
 from holdfast.errors import NotPermitted, StoreUnavailable
-from holdfast.supervisor.child_protocol import DRAIN, ORDERS, STOP, Logging, Order, ProcessStatus, find_jobs
+from holdfast.supervisor.child_protocol import (
+    DRAIN,
+    SETTINGS_DECODER,
+    STOP,
+    ChildSettings,
+    Logging,
+    ProcessStatus,
+    find_jobs,
+)
 from holdfast.worker import Worker, event_loop
 from holdfast.worker.parent_death import signal_when_parent_dies
 
@@ -33,7 +41,7 @@ REOPEN = Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
 
 
 def main(set_up_logging: Callable[[Logging], None] | None = None) -> None:
-    """Read the order from standard input, and run jobs until a command or SIGTERM ends the process."""
+    """Read the settings from standard input, and run jobs until a command or SIGTERM ends the process."""
     # A terminal sends SIGINT and SIGHUP to all its processes. The supervisor handles them and sends a command.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -43,19 +51,19 @@ def main(set_up_logging: Callable[[Logging], None] | None = None) -> None:
     line = control.readline()
     if not line.endswith(b"\n"):
         return  # the supervisor died while it started this process
-    order = ORDERS.decode(line)
-    signal_when_parent_dies(signal.SIGTERM, parent=order.supervisor)
-    sys.path[:] = order.path
-    (set_up_logging or _log_plainly)(order.logging)
-    child = _Child(order, control, status=status)
+    settings = SETTINGS_DECODER.decode(line)
+    signal_when_parent_dies(signal.SIGTERM, parent=settings.supervisor)
+    sys.path[:] = settings.path
+    (set_up_logging or _log_plainly)(settings.logging)
+    child = _Child(settings, control, status=status)
     event_loop.run(child.run())
     # A non-daemon thread of the application that never ends must not keep the process alive.
     threading.Thread(target=_leave, name="holdfast-leave", daemon=True).start()
 
 
 class _Child:
-    def __init__(self, order: Order, control: io.BufferedReader, *, status: int) -> None:
-        self._order = order
+    def __init__(self, settings: ChildSettings, control: io.BufferedReader, *, status: int) -> None:
+        self._settings = settings
         self._control = control
         self._status = status
         self._worker: Worker | None = None
@@ -75,7 +83,7 @@ class _Child:
         # command of the supervisor, and the kernel sends one for each thread of a dying supervisor.
         self._loop.add_signal_handler(signal.SIGTERM, self._end_gracefully)
         threading.Thread(target=self._listen, name="holdfast-control", daemon=True).start()
-        client = Client(self._order.store, find_jobs(self._order.app, self._order.kinds))
+        client = Client(self._settings.store, find_jobs(self._settings.app, self._settings.kinds))
         if await self._opened(client):
             try:
                 await self._work(client)
@@ -100,13 +108,13 @@ class _Child:
         return False
 
     async def _work(self, client: Client) -> None:
-        group = self._order.group
+        group = self._settings.group
         # DRAIN has no time limit. The grace period begins with STOP.
         self._worker = worker = Worker(
-            client, concurrency=group.concurrency, types=self._order.types, poll_interval=LONGEST_SLEEP,
+            client, concurrency=group.concurrency, types=self._settings.types, poll_interval=LONGEST_SLEEP,
             poll_without_wakeups=group.poll_without_wakeups, lease=group.lease, renew_interval=group.renew_interval,
             timeout=group.timeout, mismatch_timeout=group.mismatch_timeout, grace=ENDLESS_GRACE, retry=group.retry,
-            memory_limit=group.memory_limit, observers=[self._attempts] if self._order.count_attempts else [],
+            memory_limit=group.memory_limit, observers=[self._attempts] if self._settings.count_attempts else [],
         )  # fmt: skip
         worker.on_drain = self._drained
         if self._ordered.is_set():
@@ -149,7 +157,7 @@ class _Child:
                 if line in commands:  # an incomplete line: the supervisor died while it wrote it
                     self._loop.call_soon_threadsafe(commands[line])
             self._loop.call_soon_threadsafe(self._orphaned)
-        threading.Event().wait(self._order.group.grace + LAST_MOMENTS)
+        threading.Event().wait(self._settings.group.grace + LAST_MOMENTS)
         os._exit(1)
 
     def _drain(self) -> None:
@@ -175,7 +183,7 @@ class _Child:
         if not self._ending:
             self._ending = True
             self._drain()
-            self._loop.call_later(self._order.group.grace, self._hurry)
+            self._loop.call_later(self._settings.group.grace, self._hurry)
 
     def _hurry(self) -> None:
         if not self._hurried and self._worker is not None:

@@ -1,7 +1,7 @@
 """The messages between a supervisor and its worker processes.
 
-The supervisor writes the order to the standard input of the process, as its first line. An address with a password is
-then neither in the arguments nor in the environment, where other users could read it. Commands follow, one per line.
+The supervisor writes the settings to the standard input of the process, as its first line. An address with a password
+is then neither in the arguments nor in the environment, where other users could read it. Commands follow, one per line.
 The end of the pipe without a command means that the supervisor has died. The process writes its status to a pipe.
 """
 
@@ -34,7 +34,7 @@ class Logging:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ChildSettings:
     """All settings of a worker process."""
 
     store: str
@@ -64,7 +64,7 @@ class ProcessStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     attempts: TypeTally | None = None
 
 
-ORDERS = msgspec.json.Decoder(Order)
+SETTINGS_DECODER = msgspec.json.Decoder(ChildSettings)
 STATUSES = msgspec.json.Decoder(ProcessStatus)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from holdfast.core.retry import Retry
 from holdfast.engine.observers import Observers
 from holdfast.supervisor.backlog import Reading
-from holdfast.supervisor.child_protocol import Order
+from holdfast.supervisor.child_protocol import ChildSettings
 from holdfast.supervisor.group import Group
 from holdfast.supervisor.metrics import GroupState
 from holdfast.supervisor.scaling import Scaler
@@ -17,15 +17,17 @@ STABLE = 10.0
 """A process that dies after this many seconds does not count as an early crash."""
 CRASHING = Retry(initial=1, multiplier=2, maximum=60, jitter=0.1, max_attempts=None)
 
-Start = Callable[[Order], WorkerProcess]
+Start = Callable[[ChildSettings], WorkerProcess]
 
 
 class Fleet:
     """Keeps the number of processes of a group. It runs on the event loop and never blocks."""
 
-    def __init__(self, order: Order, *, start: Start, observers: Observers, crashing: Retry | None = None) -> None:
-        self.order = order
-        self.scaler = Scaler(order.group)
+    def __init__(
+        self, settings: ChildSettings, *, start: Start, observers: Observers, crashing: Retry | None = None
+    ) -> None:
+        self.settings = settings
+        self.scaler = Scaler(settings.group)
         self.processes: list[WorkerProcess] = []
         self.retired = False
         self.crashes = 0
@@ -39,7 +41,7 @@ class Fleet:
 
     @property
     def group(self) -> Group:
-        return self.order.group
+        return self.settings.group
 
     @property
     def active(self) -> list[WorkerProcess]:
@@ -61,9 +63,9 @@ class Fleet:
         active = self.active
         ready = sum(process.ready for process in active)
         return GroupState(
-            name=self.group.name, types=self.order.types, wanted=self.scaler.target, processes=len(active), ready=ready,
-            draining=len(self.processes) - len(active), busy=self.busy, slots=ready * self.group.concurrency,
-            restarts=self.restarts,
+            name=self.group.name, types=self.settings.types, wanted=self.scaler.target, processes=len(active),
+            ready=ready, draining=len(self.processes) - len(active), busy=self.busy,
+            slots=ready * self.group.concurrency, restarts=self.restarts,
         )  # fmt: skip
 
     def scale(self, reading: Reading | None, now: float) -> None:
@@ -71,10 +73,10 @@ class Fleet:
         before = self.scaler.target
         due, busy = None, 0
         if reading is not None:
-            due = reading.due(self.order.types)
+            due = reading.due(self.settings.types)
             # Draining processes do not count: their running handlers need no other process. Jobs claimed since the
             # reading are still among its due jobs, and must not count twice.
-            busy = min(sum(process.busy for process in self.active), reading.running(self.order.types))
+            busy = min(sum(process.busy for process in self.active), reading.running(self.settings.types))
         after = self.scaler.decide(due, busy=busy, now=now)
         if after != before and not self.retired:
             self._emit("scaled", detail=f"from {before} to {after} processes, {due} jobs due")
@@ -85,7 +87,7 @@ class Fleet:
         for process in [each for each in self.processes if each.code is not None]:
             self._remove_dead(process, now)
         for process in self.active:
-            if process.order != self.order or self.retired:
+            if process.settings != self.settings or self.retired:
                 self._drain(process)
             elif process.ready:
                 self._note_ready(process)
@@ -99,11 +101,11 @@ class Fleet:
         for process in sorted(self.active, key=_worth)[: max(0, -missing)]:
             self._drain(process)
 
-    def follow(self, order: Order) -> None:
-        """Use a new order from now on. Processes of the old order are drained and replaced."""
+    def follow(self, settings: ChildSettings) -> None:
+        """Use new settings from now on. Processes with the old settings are drained and replaced."""
         self.retired = False
-        self.order = order
-        self.scaler.follow(order.group)
+        self.settings = settings
+        self.scaler.follow(settings.group)
         self.crashes, self._not_before = 0, 0.0
 
     def retire(self) -> None:
@@ -123,7 +125,7 @@ class Fleet:
         room = self.group.max_count - len(self.processes)
         for _ in range(min(missing, room)):
             try:
-                process = self._start(self.order)
+                process = self._start(self.settings)
             except OSError as error:  # out of memory, or too many processes: the machine may recover
                 self._back_off(now, f"no process could be started: {error}")
                 return

@@ -18,7 +18,7 @@ from holdfast.simulation import WorkKind
 from holdfast.stores.address import open_store
 from holdfast.stores.sharded.address import each_address, write_shards
 from holdfast.supervisor.backlog import Backlog, Reading
-from holdfast.supervisor.child_protocol import Logging, Order, assign_types, find_jobs
+from holdfast.supervisor.child_protocol import ChildSettings, Logging, assign_types, find_jobs
 from holdfast.supervisor.endpoint import Endpoint
 from holdfast.supervisor.exporting import Exporter
 from holdfast.supervisor.fleet import Fleet
@@ -212,8 +212,8 @@ class Supervisor:
         shares = assign_types(groups, self._jobs)
         if not shares:
             raise ValueError("there is nothing to run: no job type has a handler")
-        orders = [
-            Order(
+        settings_of_groups = [
+            ChildSettings(
                 store=self._store, app=self._app, kinds=self._kinds, group=group, types=shares[group.name],
                 logging=self._logging, path=tuple(sys.path), supervisor=os.getpid(),
                 count_attempts=self._attempts is not None,
@@ -221,20 +221,20 @@ class Supervisor:
             for group in groups if group.name in shares
         ]  # fmt: skip
         known = {fleet.group.name: fleet for fleet in self.fleets}
-        for order in orders:
-            fleet = known.pop(order.group.name, None)
+        for settings in settings_of_groups:
+            fleet = known.pop(settings.group.name, None)
             if fleet is None:
-                self.fleets.append(Fleet(order, start=self._start, observers=self._observers))
-            elif fleet.order != order or fleet.retired:
-                fleet.follow(order)
+                self.fleets.append(Fleet(settings, start=self._start, observers=self._observers))
+            elif fleet.settings != settings or fleet.retired:
+                fleet.follow(settings)
         for fleet in known.values():
             fleet.retire()
 
-    def _start(self, order: Order) -> WorkerProcess:
-        return WorkerProcess(order, entry=self._entry, changed=self._wake_flag.set, attempts=self._attempts)
+    def _start(self, settings: ChildSettings) -> WorkerProcess:
+        return WorkerProcess(settings, entry=self._entry, changed=self._wake_flag.set, attempts=self._attempts)
 
     def _types(self) -> list[str]:
-        return [name for fleet in self.fleets if not fleet.retired for name in fleet.order.types]
+        return [name for fleet in self.fleets if not fleet.retired for name in fleet.settings.types]
 
     def _interval(self) -> float:
         return min((fleet.group.scale_interval for fleet in self.fleets), default=1.0)

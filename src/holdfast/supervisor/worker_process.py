@@ -14,7 +14,7 @@ from contextlib import suppress
 import msgspec
 
 from holdfast.engine.attempt_tally import AttemptTally
-from holdfast.supervisor.child_protocol import DRAIN, STATUSES, STOP, Order
+from holdfast.supervisor.child_protocol import DRAIN, STATUSES, STOP, ChildSettings
 
 ENTRY = "holdfast.supervisor.child"
 
@@ -29,9 +29,9 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, order: Order, *, entry: str, changed: Callable[[], None], attempts: AttemptTally | None = None
+        self, settings: ChildSettings, *, entry: str, changed: Callable[[], None], attempts: AttemptTally | None = None
     ) -> None:
-        self.order = order
+        self.settings = settings
         self.started = time.monotonic()
         self.name: str | None = None
         """The id of the worker, when it is ready."""
@@ -62,7 +62,7 @@ class WorkerProcess:
             raise OSError(f"the thread that watches it cannot start: {error}") from error
         os.set_blocking(self._status, False)
         self._loop.add_reader(self._status, self._read)
-        self._write(msgspec.json.encode(order) + b"\n")
+        self._write(msgspec.json.encode(settings) + b"\n")
 
     @property
     def pid(self) -> int:
@@ -107,7 +107,7 @@ class WorkerProcess:
         self._changed()
 
     def _abandon(self) -> None:
-        """Kill it before it received its order: no thread would watch its end."""
+        """Kill it before it received its settings: no thread would watch its end."""
         self._process.kill()
         self._process.wait()
         os.close(self._status)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from holdfast.core.lifecycle import Settlement
 from holdfast.engine import procedures
-from holdfast.engine.operations import AttemptLog, Settle, Settled, StoreLogs
+from holdfast.engine.operations import AttemptLog, SaveLogs, Settle, Settled
 from holdfast.engine.procedures import Procedure
 from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import SyncTransaction, Transaction
@@ -59,7 +59,7 @@ class Call(Protocol):
 def settling(settlement: Settlement, log: bytes | None) -> Procedure[Settled]:
     """Write the settlement of an attempt, and its log if it has one."""
     if log is not None:
-        yield StoreLogs((AttemptLog(settlement.claim, log),))
+        yield SaveLogs((AttemptLog(settlement.claim, log),))
     (answer,) = yield Settle((settlement,))
     return cast("Settled", answer)
 

@@ -37,7 +37,7 @@ ABORT_SIGNAL: signal.Signals | None = getattr(signal, "SIGUSR1", None)
 """None where the system has no such signal: an aborted handler is then killed without a chance to clean up."""
 
 
-class Request(NamedTuple):
+class HandlerRequest(NamedTuple):
     """Call the handler of this type on this stored input."""
 
     number: int
@@ -59,13 +59,13 @@ class Abort(NamedTuple):
     reason: str
 
 
-class Returned(NamedTuple):
+class HandlerReturned(NamedTuple):
     """The handler returned a value, encoded as it is stored."""
 
     output: bytes
 
 
-class Continued(NamedTuple):
+class HandlerContinued(NamedTuple):
     """The handler returned the chain's next job."""
 
     bound: Bound[Any]
@@ -107,7 +107,15 @@ class Noted(NamedTuple):
     notes: dict[str, bytes]
 
 
-Reply = Returned | Continued | InputRefused | HandlerRaised | HandlerRescheduled | HandlerAborted | HandlerSuspended
+Reply = (
+    HandlerReturned
+    | HandlerContinued
+    | InputRefused
+    | HandlerRaised
+    | HandlerRescheduled
+    | HandlerAborted
+    | HandlerSuspended
+)
 
 
 class Aborted(BaseException):
@@ -173,7 +181,7 @@ def _ignore_signal(number: int, frame: FrameType | None) -> None:
 class _Child:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._requests: SimpleQueue[Request] = SimpleQueue()
+        self._requests: SimpleQueue[HandlerRequest] = SimpleQueue()
         self._running: int | None = None
         self._abort: Abort | None = None
         self._attempt: ChildAttempt | None = None
@@ -195,14 +203,14 @@ class _Child:
     def _listen(self) -> None:
         while True:
             try:
-                message: Request | Abort | StepReply = self._connection.recv()
+                message: HandlerRequest | Abort | StepReply = self._connection.recv()
             except EOFError:
                 os._exit(0)
             except BaseException:
                 # Without this thread the process could not receive requests. The worker notices the exit and starts
                 # another child.
                 os._exit(1)
-            if isinstance(message, Request):
+            if isinstance(message, HandlerRequest):
                 self._requests.put(message)
             elif isinstance(message, StepReply):
                 if self._attempt is not None:
@@ -226,7 +234,7 @@ class _Child:
             self._running = None
             raise Aborted(abort.reason)
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: HandlerRequest) -> Reply:
         try:
             try:
                 self._running = request.number
@@ -245,7 +253,7 @@ class _Child:
         except BaseException as error:  # SystemExit too: a handler must not end its process
             return describe(error)
 
-    def _call(self, request: Request) -> Reply:
+    def _call(self, request: HandlerRequest) -> Reply:
         self._attempt = None
         # Before the application is imported: a plugin may have to prepare the process for that.
         contexts: Any = () if request.contexts is None else pickle.loads(request.contexts)  # noqa: S301 - our own worker
@@ -267,8 +275,8 @@ class _Child:
             value = job_type.call(self._attempt, arguments)
         if isinstance(value, Bound):
             pickle.dumps(value)
-            return Continued(value)  # pyright: ignore[reportUnknownArgumentType]
-        return Returned(job_type.encode_output(value))
+            return HandlerContinued(value)  # pyright: ignore[reportUnknownArgumentType]
+        return HandlerReturned(job_type.encode_output(value))
 
 
 class _Decoder:

@@ -11,7 +11,14 @@ from holdfast.core.steps import Wait
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.mismatch import InputMismatch
-from holdfast.worker.process_child import Continued, HandlerRaised, HandlerRescheduled, InputRefused, Reply, Returned
+from holdfast.worker.process_child import (
+    HandlerContinued,
+    HandlerRaised,
+    HandlerRescheduled,
+    HandlerReturned,
+    InputRefused,
+    Reply,
+)
 from holdfast.worker.steps.child_steps import HandlerSuspended
 from holdfast.worker.steps.suspended import Suspended
 
@@ -51,9 +58,9 @@ class ChildExited:
 def value_of(reply: Reply | ChildExited, job_type: AnyJobType) -> Any:
     """Return the handler's value, or raise its error or ProcessDied."""
     match reply:
-        case Returned(output):
+        case HandlerReturned(output):
             return job_type.decode_output(output)
-        case Continued(bound):
+        case HandlerContinued(bound):
             return bound
         case HandlerRescheduled(delay, at, cause):
             postponed = Reschedule(delay=0)

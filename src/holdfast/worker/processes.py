@@ -19,7 +19,7 @@ from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason
 from holdfast.worker.current_job import JobInChild
 from holdfast.worker.held_claims import HeldClaim
-from holdfast.worker.process_child import Abort, HandlerAborted, HandlerRaised, Noted, Reply, Request, serve
+from holdfast.worker.process_child import Abort, HandlerAborted, HandlerRaised, HandlerRequest, Noted, Reply, serve
 from holdfast.worker.process_replies import ChildExited, value_of
 from holdfast.worker.steps.child_steps import StepReply, StepRequest
 from holdfast.worker.threads import Threads
@@ -75,7 +75,7 @@ class Processes:
         child = self._take()
         record = held_claim.record
         job = JobInChild(record.id, record.chain_id, record.type, record.attempt)
-        request = Request(child.begin(), *self._references[record.type], record.input, job, contexts, attempt)
+        request = HandlerRequest(child.begin(), *self._references[record.type], record.input, job, contexts, attempt)
         try:
             answer = self._threads.submit(partial(child.ask, request, answer_step))
         except BaseException:  # no thread could be started
@@ -159,7 +159,7 @@ class _Child:
         self._aborting = False
         return self._number
 
-    def ask(self, request: Request, answer_step: AnswerStep | None = None) -> Reply | ChildExited:
+    def ask(self, request: HandlerRequest, answer_step: AnswerStep | None = None) -> Reply | ChildExited:
         """Send a request, and wait for the reply or for the exit of the child. Answer its steps meanwhile."""
         from multiprocessing.connection import wait
 

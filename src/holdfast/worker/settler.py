@@ -15,7 +15,7 @@ from holdfast.core.failure import message_of
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.retry import Retry
 from holdfast.engine.observers import Observers, log
-from holdfast.engine.operations import AttemptLog, Settle, Settled, StoreLogs
+from holdfast.engine.operations import AttemptLog, SaveLogs, Settle, Settled
 from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.worker.held_claims import HeldClaim
@@ -120,7 +120,7 @@ class Settler:
             self._idle.set()
         return True
 
-    async def _store_logs(self, batch: list[PendingSettlement]) -> None:
+    async def _save_logs(self, batch: list[PendingSettlement]) -> None:
         """Write the logs of attempts, before their settlements end the claims. An outage is raised.
 
         After another error the settlements are written without logs: a log must not delay the end of a job.
@@ -129,7 +129,7 @@ class Settler:
         if not logs:
             return
         try:
-            await self._store.perform(StoreLogs(logs))
+            await self._store.perform(SaveLogs(logs))
         except StoreUnavailable:
             raise
         except Exception:
@@ -139,7 +139,7 @@ class Settler:
         failures = 0
         while True:
             try:
-                await self._store_logs(batch)
+                await self._save_logs(batch)
                 return await self._store.perform(Settle(tuple([each.settlement for each in batch]), again))
             except StoreReplaced as error:
                 return [Settled(refused=error) for _ in batch]

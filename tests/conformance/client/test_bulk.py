@@ -9,7 +9,7 @@ import pytest
 from holdfast import Client, Jobs, Status
 from holdfast.bulk import Skip, bulk_action, bulk_actions, bulk_jobs, preview, start
 from holdfast.bulk.batches import Batch
-from holdfast.bulk.records import Request
+from holdfast.bulk.records import BulkRequest
 from holdfast.engine.operations import Filter
 from holdfast.testing import drain
 from holdfast.testing.conformance import StoreFactory
@@ -80,7 +80,7 @@ async def test_a_second_attempt_counts_what_the_first_one_changed(client: Client
     }
 
     for action, members in actions.items():
-        request = Request(action, {}, "ann")  # type: ignore[arg-type]
+        request = BulkRequest(action, {}, "ann")  # type: ignore[arg-type]
         first = await Batch(client.store, request, id=action, again=False).change(members)
         second = await Batch(client.store, request, id=action, again=True).change(members)
         if action == "delete":
@@ -90,6 +90,6 @@ async def test_a_second_attempt_counts_what_the_first_one_changed(client: Client
         else:
             assert first == second == (len(members), [])
 
-    other = await Batch(client.store, Request("cancel", {}, "ann"), id="two", again=True).change(actions["cancel"])
+    other = await Batch(client.store, BulkRequest("cancel", {}, "ann"), id="two", again=True).change(actions["cancel"])
     assert other == (0, [Skip(later[2], "it was deleted"), Skip(later[3], "it is now cancelled")])
     assert (await client.stats()).types["charge"].paused

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Client, Fail, Jobs, ScheduleNotFound, Worker
-from holdfast.core.schedule import Counts, Schedule
+from holdfast.core.schedule import Schedule, TickCounts
 from tests.conformance.client.async_adapters import AttemptAdapter
 from tests.conformance.client.harness import TIMEOUT, ClientHarness, in_time, value
 
@@ -41,7 +41,7 @@ async def test_a_schedule_starts_a_chain_at_each_tick(harness: ClientHarness) ->
     start = harness.time
     job = harness.job(report)
     made = await harness.client.schedule("hourly", job.bind(7), every=HOUR)
-    assert (made.name, made.type, made.next_at, made.counts) == ("hourly", "report", start + HOUR, Counts(0, 0, 0))
+    assert (made.name, made.type, made.next_at, made.counts) == ("hourly", "report", start + HOUR, TickCounts(0, 0, 0))
 
     await harness.drain(until=start + 3 * HOUR)
 
@@ -49,7 +49,7 @@ async def test_a_schedule_starts_a_chain_at_each_tick(harness: ClientHarness) ->
     assert await _ids(harness, status="completed") == [_tick(start + n * HOUR) for n in (1, 2, 3)]
     schedule = await _schedule(harness)
     assert (schedule.last_tick, schedule.last_chain) == (start + 3 * HOUR, _tick(start + 3 * HOUR))
-    assert (schedule.next_at, schedule.counts) == (start + 4 * HOUR, Counts(3, 0, 0))
+    assert (schedule.next_at, schedule.counts) == (start + 4 * HOUR, TickCounts(3, 0, 0))
     assert harness.time == start + 3 * HOUR
 
 
@@ -71,15 +71,15 @@ async def test_advance_ignores_schedules(harness: ClientHarness) -> None:
     ended = await harness.drain(advance=True)
 
     assert (len(ended), harness.time) == (1, start + timedelta(minutes=10))
-    assert (await _schedule(harness)).counts == Counts(0, 0, 0)
+    assert (await _schedule(harness)).counts == TickCounts(0, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("missed", "started", "counts"),
-    [("latest", [5], Counts(1, 0, 4)), ("all", [3, 4, 5], Counts(3, 0, 2)), ("none", [], Counts(0, 0, 5))],
+    [("latest", [5], TickCounts(1, 0, 4)), ("all", [3, 4, 5], TickCounts(3, 0, 2)), ("none", [], TickCounts(0, 0, 5))],
 )
 async def test_after_a_downtime_missed_ticks_follow_the_policy(
-    harness: ClientHarness, missed: Any, started: list[int], counts: Counts
+    harness: ClientHarness, missed: Any, started: list[int], counts: TickCounts
 ) -> None:
     job, start = harness.jobs.job(value), harness.time
     await harness.client.schedule(
@@ -101,7 +101,7 @@ async def test_many_missed_ticks_are_made_up_for_in_several_steps(harness: Clien
     await harness.drain(concurrency=50)
 
     assert len(await _ids(harness, status="completed")) == 120
-    assert (await _schedule(harness, "often")).counts == Counts(120, 0, 0)
+    assert (await _schedule(harness, "often")).counts == TickCounts(120, 0, 0)
 
 
 async def test_an_unfinished_chain_skips_ticks_or_is_cancelled(harness: ClientHarness) -> None:
@@ -114,10 +114,10 @@ async def test_an_unfinished_chain_skips_ticks_or_is_cancelled(harness: ClientHa
 
     counts = {each.name: each.counts for each in await harness.client.schedules()}
     assert counts == {
-        "skip": Counts(1, 2, 0),
-        "queue": Counts(1, 2, 0),
-        "allow": Counts(3, 0, 0),
-        "cancel": Counts(3, 0, 0),
+        "skip": TickCounts(1, 2, 0),
+        "queue": TickCounts(1, 2, 0),
+        "allow": TickCounts(3, 0, 0),
+        "cancel": TickCounts(3, 0, 0),
     }
     assert await _ids(harness, status="cancelled") == [_tick(start + n * HOUR, "cancel") for n in (1, 2)]
     cancelled = await harness.client.get(_tick(start + HOUR, "cancel"))
@@ -131,11 +131,11 @@ async def test_ticks_during_a_pause_are_skipped_and_not_made_up_for(harness: Cli
     assert (paused.paused, paused.reason) == (True, "migration")
 
     await harness.drain(until=start + 2 * HOUR)
-    assert (await _schedule(harness)).counts == Counts(0, 2, 0)
+    assert (await _schedule(harness)).counts == TickCounts(0, 2, 0)
     harness.clock.advance(3 * HOUR)  # without a worker
     resumed = await harness.client.resume_schedule("hourly")
 
-    assert (resumed.paused, resumed.reason, resumed.counts) == (False, None, Counts(0, 5, 0))
+    assert (resumed.paused, resumed.reason, resumed.counts) == (False, None, TickCounts(0, 5, 0))
     assert resumed.next_at == start + 6 * HOUR
     await harness.drain(until=start + 6 * HOUR)
     assert await _ids(harness) == [_tick(start + 6 * HOUR)]
@@ -167,7 +167,7 @@ async def test_backfill_starts_the_ticks_that_do_not_exist(harness: ClientHarnes
 
     wanted = [start.replace(hour=1, minute=30) + timedelta(days=day) for day in (-2, -1)]
     assert [chain.id for chain in chains] == [_tick(moment, "daily") for moment in wanted]
-    assert (await _schedule(harness, "daily")).counts == Counts(5, 0, 0)
+    assert (await _schedule(harness, "daily")).counts == TickCounts(5, 0, 0)
     assert await harness.client.backfill("daily", since=wanted[0], until=wanted[1]) == []
     await harness.drain()
     assert len(await _ids(harness, status="completed")) == 5
@@ -311,10 +311,10 @@ async def test_a_schedule_without_a_declaration_is_orphaned_until_it_is_declared
         await _until(harness, "tenant", lambda each: each.counts.started > 0)
 
     schedule = await _schedule(harness)
-    assert (schedule.orphaned, schedule.counts, schedule.next_at) == (True, Counts(0, 0, 0), start + HOUR)
+    assert (schedule.orphaned, schedule.counts, schedule.next_at) == (True, TickCounts(0, 0, 0), start + HOUR)
     await harness.drain()
     again = await _schedule(harness)
-    assert (again.orphaned, again.next_at, again.counts) == (False, start + 3 * HOUR, Counts(0, 0, 0))
+    assert (again.orphaned, again.next_at, again.counts) == (False, start + 3 * HOUR, TickCounts(0, 0, 0))
 
 
 async def test_an_orphaned_schedule_may_be_removed(harness: ClientHarness) -> None:
@@ -345,7 +345,7 @@ async def test_many_workers_start_one_chain_per_tick(harness: ClientHarness) -> 
             await worker.__aexit__(None, None, None)
 
     assert await _ids(harness) == [_tick(start + n * HOUR) for n in range(1, 6)]
-    assert (await _schedule(harness)).counts == Counts(5, 0, 0)
+    assert (await _schedule(harness)).counts == TickCounts(5, 0, 0)
 
 
 def _has_started(number: int) -> Callable[[Schedule], bool]:

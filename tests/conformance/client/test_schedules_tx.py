@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast import Event
-from holdfast.core.schedule import Counts
+from holdfast.core.schedule import TickCounts
 from tests.conformance.client.application import Application
 from tests.conformance.client.harness import ClientHarness, in_time, value
 from tests.conformance.client.transactional import application as application
@@ -73,4 +73,4 @@ async def test_a_tick_does_not_wait_for_an_open_transaction(harness: ClientHarne
             await in_time(ticked.wait())
 
     counts = {each.name: each.counts for each in await harness.client.schedules()}
-    assert counts == {"free": Counts(1, 0, 0), "held": Counts(0, 0, 0)}
+    assert counts == {"free": TickCounts(1, 0, 0), "held": TickCounts(0, 0, 0)}

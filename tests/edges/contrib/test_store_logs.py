@@ -12,7 +12,7 @@ import pytest
 from holdfast import Attempt, Client, Jobs, StoreUnavailable, Worker
 from holdfast.contrib.logging import StoreLogs
 from holdfast.contrib.logging.log_buffer import LogBuffer
-from holdfast.engine.operations import StoreLogs as StoreLogsOperation
+from holdfast.engine.operations import SaveLogs
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing import drain
 from tests.edges.contrib import logging_jobs
@@ -159,7 +159,7 @@ async def test_a_log_that_cannot_be_stored_does_not_prevent_the_settlement(
 
     async def failing(operation: Any) -> Any:
         nonlocal failures
-        if isinstance(operation, StoreLogsOperation) and failures == 0:
+        if isinstance(operation, SaveLogs) and failures == 0:
             failures += 1
             raise error
         return await perform(operation)

@@ -19,7 +19,7 @@ from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.plan import NotifyingStatement
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.wakeups import notification
-from holdfast.stores.postgres.wakeups.notification import Message
+from holdfast.stores.postgres.wakeups.notification import NotificationContent
 from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
@@ -33,7 +33,7 @@ def listener(store: PostgresStore, connection: psycopg.Connection) -> psycopg.Co
     return connection
 
 
-def received(listener: psycopg.Connection) -> tuple[Message, str]:
+def received(listener: psycopg.Connection) -> tuple[NotificationContent, str]:
     """The next notification that is not a test, and the last statement of its sender."""
     with closing(listener.notifies(timeout=30)) as notifies:
         messages = ((notification.read(each.payload), each.pid) for each in notifies)

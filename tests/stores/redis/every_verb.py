@@ -43,7 +43,7 @@ WRITING: dict[str, tuple[str, Build]] = {
     "start with found": ("start", lambda _, __: ops.Start((new_job(id="new"), new_job(id="newer", key="taken")))),
     "claim": ("claim", lambda _, __: ops.ClaimJobs((TypeTerms("other", 1, 1), *TERMS), 5, "worker", "token")),
     "renew": ("renew", lambda running, _: ops.Renew(((running.claim, 5_000_000),))),
-    "store_logs": ("store_logs", lambda running, _: ops.StoreLogs((ops.AttemptLog(running.claim, b"text"),))),
+    "save_logs": ("save_logs", lambda running, _: ops.SaveLogs((ops.AttemptLog(running.claim, b"text"),))),
     "progress": ("progress", lambda running, _: ops.ReportProgress(running.claim, 0.5, "half")),
     "settle": ("settle", lambda running, _: ops.Settle((completed(running, starts=(new_job(id="side"),)),))),
     "settle as failed": ("settle", lambda running, _: ops.Settle((failed(running),))),
@@ -96,7 +96,7 @@ WRITING: dict[str, tuple[str, Build]] = {
 """Per case: the script that performs it, and a function that builds the operation."""
 
 READING: tuple[Operation[Any], ...] = (
-    ops.Preview((new_job(id="newest", key="taken", after=("pending",)),)),
+    ops.PreviewStart((new_job(id="newest", key="taken", after=("pending",)),)),
     ops.Guard(Claim("running", "before-3")),
     ops.LockChain("pending"),
     ops.GetChains(("pending", "none")),

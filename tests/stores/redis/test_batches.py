@@ -15,7 +15,7 @@ from holdfast.engine.operations import (
     Delete,
     GetJobs,
     GetStats,
-    Preview,
+    PreviewStart,
     Reap,
     RetryJobs,
     RunNow,
@@ -171,7 +171,7 @@ def test_a_preview_of_many_jobs_equals_that_of_the_memory_store(store: RedisStor
     found: list[list[str | None]] = []
     for each in (memory, store):
         each.perform_sync(Start((kept,)))
-        chains = each.perform_sync(Preview(jobs))
+        chains = each.perform_sync(PreviewStart(jobs))
         found.append([None if chain is None else chain.first.id for chain in chains])
 
     assert found[0] == found[1]

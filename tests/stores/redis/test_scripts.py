@@ -16,7 +16,7 @@ from holdfast.engine.operations import (
     GetJobs,
     GetStats,
     Keep,
-    Preview,
+    PreviewStart,
     Prune,
     ReportProgress,
     Settle,
@@ -78,7 +78,7 @@ def test_expired_chains_are_removed_from_the_key_index_when_first_read(server: R
     clock.advance(1)
     again = new_job(key="k", dedup="successful")
 
-    (previewed,) = store.perform_sync(Preview((again,)))
+    (previewed,) = store.perform_sync(PreviewStart((again,)))
     with pytest.raises(ChainNotFound):  # a refused start writes nothing, not even this removal
         store.perform_sync(Start((again, new_job(after=("none",)))))
     with server.connect() as client:

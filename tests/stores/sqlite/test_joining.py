@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.ext.asyncio import AsyncSession, async_scoped_session, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
-from holdfast.engine.operations import GetChains, Preview, Start
+from holdfast.engine.operations import GetChains, PreviewStart, Start
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
@@ -267,9 +267,9 @@ async def test_an_async_session_in_autocommit_is_refused(path: Path, open_store:
 
 def test_a_connection_to_another_file_is_refused(path: Path, tmp_path: Path, store: SqliteStore) -> None:
     with plain(tmp_path / "other.db") as tx, pytest.raises(ValueError, match=r"another database \(.*other\.db\)"):
-        store.join_sync(tx).perform(Preview((new_job(),)))
+        store.join_sync(tx).perform(PreviewStart((new_job(),)))
     with plain(Path(":memory:")) as tx, pytest.raises(ValueError, match=r"another database \(in memory\)"):
-        store.join_sync(tx).perform(Preview((new_job(),)))
+        store.join_sync(tx).perform(PreviewStart((new_job(),)))
 
 
 async def test_a_blocking_connection_in_async_code_is_refused_with_advice(path: Path, open_store: SqliteStore) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Retry
-from holdfast.config import ConfigError, Settings, read_settings
+from holdfast.config import ConfigError, FileSettings, read_settings
 from holdfast.simulation import Duration
 from holdfast.supervisor import Group
 
@@ -69,7 +69,7 @@ listen = "0.0.0.0:9000"
 """
 
 
-def read(folder: Path, text: str) -> Settings:
+def read(folder: Path, text: str) -> FileSettings:
     path = folder / "holdfast.toml"
     path.write_text(text)
     return read_settings(path, {"PASSWORD": "s3cret"})

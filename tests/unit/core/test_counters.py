@@ -14,7 +14,7 @@ from holdfast.core.counters import (
     MINUTE,
     TOTAL,
     Appending,
-    Change,
+    CounterChange,
     Counts,
     Histogram,
     add_up,
@@ -63,9 +63,9 @@ def test_a_percentile_outside_of_0_to_100_is_refused(percent: float) -> None:
 
 def test_changes_are_added_to_their_minute_and_to_the_total() -> None:
     changes = [
-        Change("resize", 5, "completed", 2, "ab", "aa", 30, 20),
-        Change("resize", 6, "failed", 1),
-        Change("ship", 5, "started", 3),
+        CounterChange("resize", 5, "completed", 2, "ab", "aa", 30, 20),
+        CounterChange("resize", 6, "failed", 1),
+        CounterChange("ship", 5, "started", 3),
     ]
 
     counts = add_up(changes, {("resize", TOTAL): Counts(started=9, waits=_of(1))})
@@ -89,13 +89,13 @@ def test_the_sum_of_counts_contains_all_kinds() -> None:
 def test_changes_of_one_operation_become_one_row_per_type_and_kind() -> None:
     appending = Appending()
     for wait in ("a", "b"):
-        appending.add(Change("resize", 5, "completed", 1, wait, "a", 10, 1))
-    appending.add(Change("resize", 5, "failed", 1, fingerprint="x", example="1"))
-    appending.add(Change("resize", 5, "failed", 1, fingerprint="y", example="2"))
+        appending.add(CounterChange("resize", 5, "completed", 1, wait, "a", 10, 1))
+    appending.add(CounterChange("resize", 5, "failed", 1, fingerprint="x", example="1"))
+    appending.add(CounterChange("resize", 5, "failed", 1, fingerprint="y", example="2"))
 
     rows = list(appending.take())
 
-    assert rows[0] == Change("resize", 5, "completed", 2, "ab", "aa", 20, 2)
+    assert rows[0] == CounterChange("resize", 5, "completed", 2, "ab", "aa", 20, 2)
     assert [row.fingerprint for row in rows] == [None, "x", "y"]
     assert not appending
 

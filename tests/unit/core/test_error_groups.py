@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.core import error_groups
-from holdfast.core.counters import TOTAL, Change
+from holdfast.core.counters import TOTAL, CounterChange
 from holdfast.core.error_groups import (
     OTHER,
     add_failures,
@@ -102,7 +102,7 @@ def test_the_groups_of_the_stores_are_the_same_in_sql() -> None:
 def test_new_fingerprints_beyond_the_limit_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(error_groups, "MOST_GROUPS", 2)
     changes = [
-        Change("pay", 5, "failed", 1, fingerprint=name, summary="[]", example=name, at=5)
+        CounterChange("pay", 5, "failed", 1, fingerprint=name, summary="[]", example=name, at=5)
         for name in ("a", "b", "c", "d")
     ]
 

@@ -12,10 +12,10 @@ import pytest
 from holdfast.core.clock import SECOND, Micros, to_datetime, to_micros
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.schedule import (
-    Counts,
-    Declaration,
     Rule,
+    ScheduleDeclaration,
     ScheduleRecord,
+    TickCounts,
     changed_record,
     fire_id,
     first_job,
@@ -32,9 +32,9 @@ START = to_micros(datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=UTC))
 HOUR = 3600 * SECOND
 
 
-def _declaration(*, rule: Rule | None = None, jitter: Micros = 0, delay: Micros = 0) -> Declaration:
+def _declaration(*, rule: Rule | None = None, jitter: Micros = 0, delay: Micros = 0) -> ScheduleDeclaration:
     job = NewJob("", "report", "", b"\x00\xff{}", priority=3, delay=delay, max_attempts=4)
-    return Declaration("nightly", rule or Rule(every=HOUR), job, jitter=jitter)
+    return ScheduleDeclaration("nightly", rule or Rule(every=HOUR), job, jitter=jitter)
 
 
 def test_the_grid_of_every_begins_at_the_creation() -> None:
@@ -54,7 +54,7 @@ def test_a_record_is_read_as_it_was_written() -> None:
         last_chain="schedule:x",
         paused=True,
         reason="why",
-        counts=Counts(1, 2, 3),
+        counts=TickCounts(1, 2, 3),
         unfinished=("a", "b"),
     )
 
@@ -70,12 +70,12 @@ def test_an_unchanged_rule_keeps_the_next_tick() -> None:
 
 
 def test_a_changed_rule_ticks_next_after_the_change() -> None:
-    record = msgspec.structs.replace(new_record(_declaration(), START), counts=Counts(7, 0, 0), paused=True)
+    record = msgspec.structs.replace(new_record(_declaration(), START), counts=TickCounts(7, 0, 0), paused=True)
 
     changed = changed_record(record, _declaration(rule=Rule(cron="0 0 * * *")), START + 30 * HOUR)
 
     assert to_datetime(changed.next_at) == datetime(2026, 1, 3, tzinfo=UTC)
-    assert (changed.counts, changed.paused) == (Counts(7, 0, 0), True)
+    assert (changed.counts, changed.paused) == (TickCounts(7, 0, 0), True)
 
 
 def test_a_schedule_that_is_no_longer_orphaned_does_not_make_up_for_ticks() -> None:

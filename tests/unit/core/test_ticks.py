@@ -9,7 +9,16 @@ import pytest
 
 from holdfast.core.clock import SECOND, Micros, to_micros
 from holdfast.core.lifecycle import NewJob
-from holdfast.core.schedule import Counts, Declaration, Missed, Overlap, Rule, ScheduleRecord, new_record, tick_id
+from holdfast.core.schedule import (
+    Missed,
+    Overlap,
+    Rule,
+    ScheduleDeclaration,
+    ScheduleRecord,
+    TickCounts,
+    new_record,
+    tick_id,
+)
 from holdfast.core.ticks import MAX_STARTS, HandledTicks, handle_ticks
 
 START = to_micros(datetime(2026, 1, 1, tzinfo=UTC))
@@ -20,7 +29,7 @@ def _record(
     *, every: Micros = HOUR, overlap: Overlap = "skip", missed: Missed = "latest", within: Micros = 24 * HOUR
 ) -> ScheduleRecord:
     job = NewJob("", "report", "", b"{}")
-    return new_record(Declaration("hourly", Rule(every=every), job, overlap, missed, within), START)
+    return new_record(ScheduleDeclaration("hourly", Rule(every=every), job, overlap, missed, within), START)
 
 
 def _ids(*hours: int) -> list[str]:
@@ -36,7 +45,7 @@ def test_a_tick_on_time_starts_its_chain() -> None:
 
     assert _started(step) == ["schedule:hourly:2026-01-01T01:00:00Z"]
     assert (step.record.next_at, step.record.last_tick) == (START + 2 * HOUR, START + HOUR)
-    assert (step.record.last_chain, step.record.counts) == (_ids(1)[0], Counts(1, 0, 0))
+    assert (step.record.last_chain, step.record.counts) == (_ids(1)[0], TickCounts(1, 0, 0))
 
 
 def test_nothing_happens_before_the_tick() -> None:
@@ -49,38 +58,38 @@ def test_nothing_happens_before_the_tick() -> None:
 def test_a_tick_up_to_sixty_seconds_late_is_on_time(missed: Missed) -> None:
     step = handle_ticks(_record(missed=missed, within=0), START + HOUR + 60 * SECOND, {})
 
-    assert (_started(step), step.record.counts) == (_ids(1), Counts(1, 0, 0))
+    assert (_started(step), step.record.counts) == (_ids(1), TickCounts(1, 0, 0))
 
 
 def test_without_making_up_a_late_tick_is_missed() -> None:
     step = handle_ticks(_record(missed="none"), START + HOUR + 61 * SECOND, {})
 
-    assert (step.starts, step.record.counts, step.record.next_at) == ([], Counts(0, 0, 1), START + 2 * HOUR)
+    assert (step.starts, step.record.counts, step.record.next_at) == ([], TickCounts(0, 0, 1), START + 2 * HOUR)
 
 
 def test_the_latest_missed_tick_is_made_up_for() -> None:
     step = handle_ticks(_record(missed="latest"), START + 5 * HOUR + HOUR // 2, {})
 
-    assert (_started(step), step.record.counts) == (_ids(5), Counts(1, 0, 4))
+    assert (_started(step), step.record.counts) == (_ids(5), TickCounts(1, 0, 4))
     assert step.record.next_at == START + 6 * HOUR
 
 
 def test_a_tick_on_time_stands_for_the_missed_ones_before_it() -> None:
     step = handle_ticks(_record(missed="latest"), START + 3 * HOUR, {})
 
-    assert (_started(step), step.record.counts) == (_ids(3), Counts(1, 0, 2))
+    assert (_started(step), step.record.counts) == (_ids(3), TickCounts(1, 0, 2))
 
 
 def test_the_latest_tick_is_missed_if_it_is_too_old() -> None:
     step = handle_ticks(_record(missed="latest", within=HOUR // 2), START + HOUR + HOUR // 2 + 1, {})
 
-    assert (step.starts, step.record.counts) == ([], Counts(0, 0, 1))
+    assert (step.starts, step.record.counts) == ([], TickCounts(0, 0, 1))
 
 
 def test_all_missed_ticks_that_are_not_too_old_are_made_up_for() -> None:
     step = handle_ticks(_record(missed="all", overlap="allow", within=2 * HOUR), START + 5 * HOUR + HOUR // 2, {})
 
-    assert (_started(step), step.record.counts) == (_ids(4, 5), Counts(2, 0, 3))
+    assert (_started(step), step.record.counts) == (_ids(4, 5), TickCounts(2, 0, 3))
     assert [job.after for job in step.starts] == [(), ()]
 
 
@@ -90,7 +99,7 @@ def test_ticks_that_are_made_up_for_wait_for_each_other(overlap: Overlap) -> Non
 
     assert _started(step) == _ids(1, 2, 3)
     assert [job.after for job in step.starts] == [("before",), (_ids(1)[0],), (_ids(2)[0],)]
-    assert step.record.counts == Counts(3, 0, 0)
+    assert step.record.counts == TickCounts(3, 0, 0)
 
 
 def test_after_a_long_downtime_ticks_are_handled_in_several_steps() -> None:
@@ -118,7 +127,7 @@ def test_one_step_starts_a_limited_number_of_chains() -> None:
 def test_an_unfinished_chain_skips_the_tick() -> None:
     step = handle_ticks(_record(overlap="skip"), START + HOUR, {"before": True})
 
-    assert (step.starts, step.record.counts) == ([], Counts(0, 1, 0))
+    assert (step.starts, step.record.counts) == ([], TickCounts(0, 1, 0))
     assert step.record.unfinished == ("before",)
 
 
@@ -128,7 +137,7 @@ def test_one_tick_waits_for_a_running_chain_and_later_ones_are_skipped() -> None
     third = handle_ticks(second.record, START + 3 * HOUR, {_ids(1)[0]: True})
 
     assert [job.after for job in first.starts] == [("running",)]
-    assert (second.starts, second.record.counts) == ([], Counts(1, 1, 0))
+    assert (second.starts, second.record.counts) == ([], TickCounts(1, 1, 0))
     assert [(job.id, job.after) for job in third.starts] == [(_ids(3)[0], (_ids(1)[0],))]
 
 
@@ -148,7 +157,7 @@ def test_a_chain_that_the_next_tick_would_cancel_is_not_started() -> None:
     step = handle_ticks(_record(overlap="cancel", missed="all"), START + 2 * HOUR, {"before": True})
 
     assert (_started(step), step.cancels) == (_ids(2), ["before"])
-    assert step.record.counts == Counts(1, 1, 0)
+    assert step.record.counts == TickCounts(1, 1, 0)
 
 
 def test_ticks_during_a_pause_are_skipped_however_late() -> None:
@@ -156,4 +165,4 @@ def test_ticks_during_a_pause_are_skipped_however_late() -> None:
 
     step = handle_ticks(paused, START + 3 * HOUR + HOUR // 2, {})
 
-    assert (step.starts, step.record.counts, step.record.next_at) == ([], Counts(0, 3, 0), START + 4 * HOUR)
+    assert (step.starts, step.record.counts, step.record.next_at) == ([], TickCounts(0, 3, 0), START + 4 * HOUR)

@@ -16,7 +16,7 @@ from holdfast.engine.operations import (
     Guard,
     LockChain,
     Operation,
-    Preview,
+    PreviewStart,
     Prune,
     Settle,
     Start,
@@ -164,7 +164,7 @@ def test_a_preview_returns_what_a_start_would_find_and_writes_nothing(store: Mem
     (stored,) = store.perform_sync(Start((new_job(key="k"),)))
     fresh = new_job(key="fresh")
 
-    found = store.perform_sync(Preview((new_job(key="k"), fresh, new_job(key="fresh"), new_job())))
+    found = store.perform_sync(PreviewStart((new_job(key="k"), fresh, new_job(key="fresh"), new_job())))
 
     assert [None if chain is None else chain.first.id for chain in found] == [
         stored.chain.first.id,
@@ -182,7 +182,7 @@ def test_a_start_does_not_send_unrelated_earlier_starts_again(
     perform = store.perform_sync
 
     def counting(operation: Operation[Any]) -> Any:
-        if isinstance(operation, Preview):
+        if isinstance(operation, PreviewStart):
             asked.append(len(operation.jobs))
         return perform(operation)
 

@@ -15,7 +15,7 @@ KEPT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ShownAction:
     """An action and the chains that it was shown with. Chains that match the filter later are not part of it."""
 
     action: str
@@ -28,17 +28,17 @@ class Previews:
     """Previews by their token. Each can be confirmed once."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Preview] = {}
+        self._waiting: dict[str, ShownAction] = {}
 
     def add(self, action: str, arguments: Sequence[str], ids: Sequence[str]) -> str:
         """Keep a preview, and return its token."""
         while len(self._waiting) >= KEPT:
             del self._waiting[next(iter(self._waiting))]
         token = secrets.token_urlsafe(8)
-        self._waiting[token] = Preview(action, arguments, ids, time.monotonic() + LIFETIME)
+        self._waiting[token] = ShownAction(action, arguments, ids, time.monotonic() + LIFETIME)
         return token
 
-    def take(self, token: str) -> Preview:
+    def take(self, token: str) -> ShownAction:
         """Remove a preview that is confirmed now. Raises ToolError if there is none with this token."""
         preview = self._waiting.pop(token, None)
         if preview is None or preview.expires < time.monotonic():

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from holdfast.bulk import ACTIONS, MOST, Action, NothingToDo, TooSlow, preview, start
+from holdfast.bulk import ACTIONS, MOST, Action, FilterTooBroad, NothingToDo, preview, start
 from holdfast.core.job import Job
 from holdfast.dashboard.access import Role
 from holdfast.dashboard.bulk import chosen, visible_action, visible_actions
@@ -68,7 +68,7 @@ async def begin(view: View) -> Response:
             runner.client, action, found, user=view.access.user or "dashboard", query=query,
             reason=form.get("reason", "").strip()[:MOST_REASON] or None, types=view.access.allowed_types,
         )  # fmt: skip
-    except (NothingToDo, TooSlow, ValueError) as error:
+    except (NothingToDo, FilterTooBroad, ValueError) as error:
         return view.back(again, str(error), problem=True)
     runner.wake()
     return view.back(view.url("/bulk/one", id=chain.id), "The bulk action has begun.")

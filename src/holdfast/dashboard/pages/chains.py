@@ -12,7 +12,7 @@ from holdfast.dashboard.pages.listing import PAGE_SIZE, Row
 from holdfast.dashboard.query import EXAMPLE, parse
 from holdfast.dashboard.routing import NavigationEntry, get
 from holdfast.dashboard.view import View, chain_link
-from holdfast.dashboard.viewer import TooSlow
+from holdfast.dashboard.viewer import ReadTooSlow
 
 PATH = "/chains"
 
@@ -27,7 +27,7 @@ async def show(view: View) -> Response:
         try:
             cursor = view.query.get("cursor") or None
             found = await view.viewer.list_chains(cursor=cursor, limit=PAGE_SIZE, **query.filters)
-        except TooSlow:
+        except ReadTooSlow:
             slow = True
         except ValueError as error:
             query.problems.append(str(error))

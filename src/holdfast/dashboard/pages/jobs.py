@@ -12,7 +12,7 @@ from holdfast.dashboard.query import EXAMPLE, parse
 from holdfast.dashboard.routing import NavigationEntry, get
 from holdfast.dashboard.text import in_url
 from holdfast.dashboard.view import View, link
-from holdfast.dashboard.viewer import TooSlow
+from holdfast.dashboard.viewer import ReadTooSlow
 
 PATH = "/jobs"
 
@@ -25,7 +25,7 @@ async def show(view: View) -> Response:
         try:
             cursor = view.query.get("cursor") or None
             found = await view.viewer.list_jobs(cursor=cursor, limit=PAGE_SIZE, chain=query.chain, **query.filters)
-        except TooSlow:
+        except ReadTooSlow:
             slow = True
         except ValueError as error:
             query.problems.append(str(error))

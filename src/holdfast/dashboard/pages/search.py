@@ -13,13 +13,13 @@ from holdfast.dashboard.query import Term
 from holdfast.dashboard.routing import get
 from holdfast.dashboard.text import in_url
 from holdfast.dashboard.view import View, chain_link
-from holdfast.dashboard.viewer import TooSlow
+from holdfast.dashboard.viewer import ReadTooSlow
 
 MOST = 20
 MOST_GROUPS = 500
 
 
-class Group(NamedTuple):
+class FoundError(NamedTuple):
     """An error group that contains the text."""
 
     error: FrequentError
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 async def show(view: View) -> Response:
     text = view.query.get("q", "").strip()[:500]
     chains: list[Row] = []
-    groups: list[Group] = []
+    groups: list[FoundError] = []
     types: list[str] = []
     slow = False
     problem = ""
@@ -44,7 +44,7 @@ async def show(view: View) -> Response:
             groups = _groups(view, await view.viewer.errors(limit=MOST_GROUPS), text)
             stats = await view.viewer.stats()
             types = sorted(name for name in stats.types if text.lower() in name.lower())[:MOST]
-        except TooSlow:
+        except ReadTooSlow:
             slow = True
         except ValueError as error:
             problem = str(error)
@@ -74,14 +74,14 @@ def _chain_row(view: View, chain: Chain[Any]) -> Row:
     return Row(chain.job, chain.id, chain.type, chain.key, url, view.redaction.error(chain.error))
 
 
-def _groups(view: View, errors: list[FrequentError], text: str) -> list[Group]:
+def _groups(view: View, errors: list[FrequentError], text: str) -> list[FoundError]:
     """The error groups whose shown message contains the text. Single jobs are not read: that is slow."""
-    found: list[Group] = []
+    found: list[FoundError] = []
     for error in errors:
         message = f"{error.exception}: {view.redaction.message(error.message)}"
         if text.lower() in message.lower():
             query = f"{Term('type', error.type)} status:failed {Term('group', error.fingerprint)}"
-            found.append(Group(error, message, view.url("/jobs", q=query)))
+            found.append(FoundError(error, message, view.url("/jobs", q=query)))
     return found[:MOST]
 
 

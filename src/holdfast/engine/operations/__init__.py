@@ -13,9 +13,9 @@ from holdfast.engine.operations.attempts import (
     Reaped,
     Renew,
     ReportProgress,
+    SaveLogs,
     Settle,
     Settled,
-    StoreLogs,
     TypeTerms,
 )
 from holdfast.engine.operations.audit import AUDIT_KEPT, Audit, AuditRow, GetAudit
@@ -62,7 +62,7 @@ from holdfast.engine.operations.schedules import (
     GetSchedules,
     StoredSchedule,
 )
-from holdfast.engine.operations.start import Preview, Start, Started
+from holdfast.engine.operations.start import PreviewStart, Start, Started
 from holdfast.engine.operations.steps import GetMessages, GetSteps, SaveSteps, SendMessage
 from holdfast.engine.operations.workers import DrainWorker, GetWorkers, RemoveWorker, ReportWorker, WorkerReport
 
@@ -124,7 +124,7 @@ __all__ = [
     "PastAttempt",
     "Pause",
     "Place",
-    "Preview",
+    "PreviewStart",
     "Prune",
     "ReadEvents",
     "Reap",
@@ -136,6 +136,7 @@ __all__ = [
     "Resume",
     "RetryJobs",
     "RunNow",
+    "SaveLogs",
     "SaveSteps",
     "SendMessage",
     "SetLimit",
@@ -144,7 +145,6 @@ __all__ = [
     "SkipJobs",
     "Start",
     "Started",
-    "StoreLogs",
     "StoredSchedule",
     "TypeStats",
     "TypeTerms",

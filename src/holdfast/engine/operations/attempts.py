@@ -127,7 +127,7 @@ class AttemptLog(NamedTuple):
         return f"AttemptLog({self.claim!r}, {len(self.log)} bytes)"
 
 
-class StoreLogs(Operation[None], frozen=True):
+class SaveLogs(Operation[None], frozen=True):
     """Add the logs of running attempts to the histories of their jobs. A log whose claim is lost is ignored.
 
     A log is a row of the history with the outcome LOG and the text as its error, before the row of the attempt. The
@@ -135,7 +135,7 @@ class StoreLogs(Operation[None], frozen=True):
     counts.
     """
 
-    verb: ClassVar = "store_logs"
+    verb: ClassVar = "save_logs"
     logs: tuple[AttemptLog, ...]
 
 

@@ -38,7 +38,7 @@ class Start(Operation[list[Started]], frozen=True):
     jobs: tuple[NewJob, ...]
 
 
-class Preview(Operation[list[ChainRecord | None]], frozen=True):
+class PreviewStart(Operation[list[ChainRecord | None]], frozen=True):
     """The existing chains that `Start` would return, in order; None where it would create one. Writes nothing.
 
     Only stores whose transactions are buffered need it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.core import counters
 from holdfast.core.clock import Micros
-from holdfast.core.counters import KEPT_MINUTES, TOTAL, Change, Kind, minute_of
+from holdfast.core.counters import KEPT_MINUTES, TOTAL, CounterChange, Kind, minute_of
 from holdfast.core.error_groups import KEPT, StoredFailure, add_failures
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record
@@ -26,12 +26,12 @@ def count_started(state: State, jobs: Sequence[NewJob]) -> None:
     """Count created jobs, with one change per type."""
     now = state.now()
     for type, number in Counter(job.type for job in jobs).items():
-        state.append(state.changes, _NEW, Change(type, minute_of(now), "started", number, at=now))
+        state.append(state.changes, _NEW, CounterChange(type, minute_of(now), "started", number, at=now))
 
 
 def count(state: State, job: Record, kind: Kind, now: Micros, failure: StoredFailure | None = None) -> None:
     """Count what happened to a job outside of an attempt, or to an attempt that its worker did not settle."""
-    _append(state, Change(job.type, minute_of(now), kind, 1, at=now), job, failure)
+    _append(state, CounterChange(job.type, minute_of(now), kind, 1, at=now), job, failure)
 
 
 def count_settled(
@@ -42,7 +42,7 @@ def count_settled(
     _append(state, change, job, failure)
 
 
-def _append(state: State, change: Change, job: Record, failure: StoredFailure | None) -> None:
+def _append(state: State, change: CounterChange, job: Record, failure: StoredFailure | None) -> None:
     if failure is not None:
         change = change._replace(fingerprint=failure.fingerprint, summary=failure.summary, example=job.id)
     if change.kind == "failed":

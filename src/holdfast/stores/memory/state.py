@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from holdfast.core.clock import Clock, Micros, system_clock
-from holdfast.core.counters import Change, Counts, Place
+from holdfast.core.counters import CounterChange, Counts, Place
 from holdfast.core.error_groups import ErrorGroup, Occurrences
 from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import ChainRecord, Record, Status
@@ -56,7 +56,7 @@ class State:
         self.workers: dict[str, WorkerRecord] = {}
         self.audit: dict[int, AuditRow] = {}
         """Oldest first, by number."""
-        self.changes: dict[str, list[Change]] = {}
+        self.changes: dict[str, list[CounterChange]] = {}
         """Under one key: the changes of counters that are not added up yet."""
         self.counts: dict[Place, Counts] = {}
         self.groups: dict[str, ErrorGroup] = {}

@@ -30,7 +30,7 @@ INSPECTION: tuple[Command, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerProperties:
     """The properties that a server reports."""
 
     product: str
@@ -54,11 +54,11 @@ class Server:
         return ServerFeatures(script_flags=self.compatible >= FLAGS_SINCE, publish="SPUBLISH" if sharded else "PUBLISH")
 
 
-def read_server(replies: Sequence[Any]) -> Server:
+def read_server(replies: Sequence[Any]) -> ServerProperties:
     """Read the replies to `INSPECTION`."""
     info = _info(replies[0])
     valkey = info.get("valkey_version")
-    return Server(
+    return ServerProperties(
         product="Valkey" if valkey else "Redis",
         version=_version(valkey or info.get("redis_version", "0")),
         compatible=_version(info.get("redis_version", "0")),
@@ -75,7 +75,7 @@ def read_server(replies: Sequence[Any]) -> Server:
     )
 
 
-def refusal(server: Server, address: Address) -> StoreUnavailable | None:
+def refusal(server: ServerProperties, address: Address) -> StoreUnavailable | None:
     """The reason why this server cannot be used; None if it can."""
     flaw = None
     if server.compatible < OLDEST:
@@ -117,7 +117,7 @@ def layout_finding(reply: Any, address: Address) -> Finding:
     return Finding("error", "layout", f"{detail}, and this version of Holdfast knows layout {LAYOUT}")
 
 
-def announce(server: Server, address: Address) -> None:
+def announce(server: ServerProperties, address: Address) -> None:
     """Log the server's durability; as a warning if a restart of the server would lose every job."""
     durability = _durability(server)
     summary = f"{_name(server)}, {server.role}{' of a cluster' if server.cluster else ''}, eviction {server.eviction}"
@@ -128,7 +128,7 @@ def announce(server: Server, address: Address) -> None:
         )
 
 
-def findings(server: Server, address: Address) -> list[Finding]:
+def findings(server: ServerProperties, address: Address) -> list[Finding]:
     """The findings that `holdfast doctor` shows."""
     cluster = " (cluster)" if server.cluster else ""
     found = [Finding("ok", "server", f"{_name(server)}, {server.role}{cluster}, {server.replicas} replicas")]
@@ -140,7 +140,7 @@ def findings(server: Server, address: Address) -> list[Finding]:
     return [*found, _durability(server), _replication(server, address), _memory(server)]
 
 
-def _durability(server: Server) -> Finding:
+def _durability(server: ServerProperties) -> Finding:
     if server.aof and server.fsync == "always":
         return Finding("ok", "durability", "append-only file, synced for every write: a crash loses nothing")
     if server.aof and server.fsync in (None, "everysec"):
@@ -160,7 +160,7 @@ def _durability(server: Server) -> Finding:
     return Finding("error", "durability", "none: a restart loses every job. Set appendonly yes")
 
 
-def _replication(server: Server, address: Address) -> Finding:
+def _replication(server: ServerProperties, address: Address) -> Finding:
     if not server.replicas:
         return Finding("ok", "replication", "no replicas")
     asked = [f"{name}={n}" for name, n in (("wait", address.wait), ("waitaof", address.waitaof)) if n > 0]
@@ -170,7 +170,7 @@ def _replication(server: Server, address: Address) -> Finding:
     return Finding("warning", "replication", detail)
 
 
-def _memory(server: Server) -> Finding:
+def _memory(server: ServerProperties) -> Finding:
     used = f"{server.used_memory / 2**20:.1f} MiB used"
     if not server.maxmemory:
         return Finding("ok", "memory", f"{used}, no limit set")
@@ -195,7 +195,7 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", text)[:3]))
 
 
-def _name(server: Server) -> str:
+def _name(server: ServerProperties) -> str:
     return f"{server.product} {_dotted(server.version)}"
 
 

@@ -21,8 +21,8 @@ from holdfast.engine.operations import (
     GetStarted,
     Operation,
     Renew,
+    SaveLogs,
     Start,
-    StoreLogs,
 )
 from holdfast.errors import ChainNotFound, JobNotFound
 from holdfast.stores.sharded.plan import Answers, Plan, all_of, in_order
@@ -81,8 +81,8 @@ def split(routing: Routing, operation: Operation[Any]) -> Plan[Any] | None:
             return _start(routing, operation)
         case Renew():
             return _renew(routing, operation)
-        case StoreLogs():
-            return _store_logs(routing, operation)
+        case SaveLogs():
+            return _save_logs(routing, operation)
         case Delete():
             return _delete(routing, operation)
         case GetStarted():
@@ -165,7 +165,7 @@ def _renew(routing: Routing, operation: Renew) -> Plan[dict[Any, Any]]:
     return {claim: reason for lost in answers.values() for claim, reason in lost.items()}
 
 
-def _store_logs(routing: Routing, operation: StoreLogs) -> Plan[None]:
+def _save_logs(routing: Routing, operation: SaveLogs) -> Plan[None]:
     parts = parts_of(routing, operation.logs, lambda each: each.claim.job_id)
     yield from all_of(_operations(operation, "logs", parts))
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from holdfast.core.lifecycle import NewJob, Settlement
-from holdfast.engine.operations import ChangeSchedule, Complete, Completion, Operation, Preview, Settle, Start
+from holdfast.engine.operations import ChangeSchedule, Complete, Completion, Operation, PreviewStart, Settle, Start
 from holdfast.stores.sharded.placement import stamp
 from holdfast.stores.sharded.routing import Routing
 
@@ -20,7 +20,7 @@ def owned(routing: Routing, shard: str, operation: Operation[R]) -> Operation[R]
     ValueError for a job with a key, a chosen id or a blocker of another shard.
     """
     match cast("Operation[Any]", operation):
-        case Start(jobs=jobs) | Preview(jobs=jobs):
+        case Start(jobs=jobs) | PreviewStart(jobs=jobs):
             return _with(operation, jobs=stamp(routing, shard, jobs))
         case ChangeSchedule(starts=starts) if starts:
             return _with(operation, starts=stamp(routing, shard, starts))

@@ -13,7 +13,7 @@ from holdfast.core.counters import (
     KEPT_MINUTES,
     KINDS,
     TOTAL,
-    Change,
+    CounterChange,
     CounterReading,
     Counts,
     Histogram,
@@ -44,7 +44,7 @@ class AddedUp(NamedTuple):
 
 
 def added_up(
-    changes: list[Change], counts: Iterable[Row], groups: Iterable[Row], occurrences: Iterable[Row]
+    changes: list[CounterChange], counts: Iterable[Row], groups: Iterable[Row], occurrences: Iterable[Row]
 ) -> AddedUp:
     """Add changes to the rows of the tables `counter`, `error_group` and `error_count`."""
     changed = add_up(changes, dict(map(read_counts, counts)))
@@ -60,7 +60,7 @@ def added_up(
     )
 
 
-def places(changes: Iterable[Change]) -> tuple[list[str], list[int]]:
+def places(changes: Iterable[CounterChange]) -> tuple[list[str], list[int]]:
     """The types and the minutes whose counts these changes change."""
     changes = list(changes)
     return list({change.type for change in changes}), [TOTAL, *{change.minute for change in changes}]
@@ -74,7 +74,7 @@ def oldest_kept(now: Micros) -> dict[str, int]:
 def counters(now: Micros, op: GetCounters, counts: Iterable[Row], changes: Iterable[Row]) -> CounterReading:
     """The reading from the rows of the table and the changes that were not added up yet."""
     before = dict(map(read_counts, counts))
-    after = before | add_up((Change(*row) for row in changes), before)
+    after = before | add_up((CounterChange(*row) for row in changes), before)
     return reading(now, after, first(now, op))
 
 
@@ -84,7 +84,7 @@ def errors(
     """The most frequent groups from the rows of the tables and the changes that were not added up yet."""
     known = {row[0]: ErrorGroup(*row) for row in groups}
     counted: Occurrences = read_occurrences(occurrences)
-    new_groups, new_counted = add_failures((Change(*row) for row in changes), known, counted)
+    new_groups, new_counted = add_failures((CounterChange(*row) for row in changes), known, counted)
     ever = op.since is None and op.last is None
     return most_frequent(
         known | new_groups,

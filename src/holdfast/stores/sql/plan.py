@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.core.clock import Micros
-from holdfast.core.counters import Appending, Change
+from holdfast.core.counters import Appending, CounterChange
 from holdfast.core.error_groups import StoredFailure
 from holdfast.engine.wakeups import Hints
 
@@ -63,7 +63,7 @@ class Execution:
     changes: Appending | None = None
     """Changes of counters, for a store that writes them at the end of the verb."""
 
-    def count(self, change: Change, job_id: str | None = None, failure: StoredFailure | None = None) -> None:
+    def count(self, change: CounterChange, job_id: str | None = None, failure: StoredFailure | None = None) -> None:
         """Add a change of a counter; for a failure, with the group of its error and the failed job."""
         if failure is not None:
             change = change._replace(fingerprint=failure.fingerprint, summary=failure.summary, example=job_id)

@@ -23,7 +23,7 @@ from holdfast.stores.sqlite.address import SqliteAddress
 from holdfast.stores.sqlite.connection import app_transactions
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.reader import Reader
-from holdfast.stores.sqlite.connection.threads import Threads
+from holdfast.stores.sqlite.connection.threads import ThreadPool
 from holdfast.stores.sqlite.connection.transactions import Transactions
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wakeups import hint_table
@@ -53,10 +53,10 @@ class _Parts:
         except BaseException:
             self.file.close()
             raise
-        self.threads = Threads(_THREADS, "holdfast-sqlite")
+        self.threads = ThreadPool(_THREADS, "holdfast-sqlite")
         self.writer = Writer(self.file, clock=store.now, write_hints=store.write_hints, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
-        self.transaction_thread = Threads(1, "holdfast-sqlite-transactions")
+        self.transaction_thread = ThreadPool(1, "holdfast-sqlite-transactions")
         self.transactions = Transactions(
             self.file,
             clock=store.now,

@@ -18,7 +18,7 @@ from holdfast.engine.operations import (
     GetStats,
     Listen,
     NextDue,
-    Preview,
+    PreviewStart,
     ReadEvents,
     SaveSteps,
     Settle,
@@ -36,7 +36,7 @@ async def a_pending_chain_takes_the_newest_input_and_options(harness: Harness) -
         input=b"2", priority=7, delay=30, max_attempts=2, timeout=9, keep=77, trace="new", on_blocker_failure="fail"
     )
 
-    assert await harness.perform(Preview((newest,))) == [(made, made)]
+    assert await harness.perform(PreviewStart((newest,))) == [(made, made)]
     ((chain, deduplicated),) = await harness.start(newest)
 
     record = chain.last

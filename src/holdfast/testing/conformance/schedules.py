@@ -27,7 +27,7 @@ RACERS = 8
 
 
 @dataclass
-class Row:
+class WrittenSchedule:
     """A schedule that a case has written."""
 
     harness: Harness
@@ -57,8 +57,8 @@ class Row:
 
 async def _created(
     harness: Harness, name: str = "nightly", *, body: bytes = b"body", at: Micros | None = None, type: str = "resize"
-) -> Row:
-    row = Row(harness, name, new_token(), type)
+) -> WrittenSchedule:
+    row = WrittenSchedule(harness, name, new_token(), type)
     assert await harness.perform(ChangeSchedule(name, None, row.version, type, body, at)) == []
     return row
 

@@ -28,7 +28,7 @@ from holdfast.stores.memory.verbs.guard import guard
 from holdfast.stores.memory.verbs.keep import keep
 from holdfast.stores.memory.verbs.limits import declare_limits, get_lanes, get_limits, set_limit, skip
 from holdfast.stores.memory.verbs.list_jobs import list_chains, list_jobs
-from holdfast.stores.memory.verbs.logs import store_logs
+from holdfast.stores.memory.verbs.logs import save_logs
 from holdfast.stores.memory.verbs.next_due import next_due
 from holdfast.stores.memory.verbs.pause import pause, resume
 from holdfast.stores.memory.verbs.progress import progress
@@ -49,7 +49,7 @@ VERBS: dict[str, Callable[[State, Any], Any]] = {
     for verb in (
         start, preview, claim, renew, guard, progress, settle, reap, lock, complete, cancel, retry, run_now, delete,
         pause, resume, keep, prune, get_chains, get_jobs, get_blockers, get_history, list_chains, list_jobs, get_stats,
-        report_worker, remove_worker, drain_worker, get_workers, store_logs, declare_limits, set_limit, get_limits,
+        report_worker, remove_worker, drain_worker, get_workers, save_logs, declare_limits, set_limit, get_limits,
         get_lanes, skip,
         get_waiting, get_audit, get_counters, get_errors, next_due, listen, unlisten, read_events, examine,
         explain, get_dependents, get_started, save_steps, get_steps, get_messages, send,

@@ -11,7 +11,7 @@ from holdfast.stores.memory.state import State
 from holdfast.stores.memory.verbs.chain_ends import cancel_waiting, chain_broken, fail_with
 
 
-class Waiting(NamedTuple):
+class BlockerState(NamedTuple):
     """What the blockers of a job mean for it."""
 
     status: Status
@@ -22,10 +22,10 @@ class Waiting(NamedTuple):
     """Whether the job is cancelled at once: it waits for a failure, and all blockers completed."""
 
 
-_FOR_NOTHING = Waiting(Status.PENDING, 0, None, False)
+_FOR_NOTHING = BlockerState(Status.PENDING, 0, None, False)
 
 
-def wait_for(state: State, job: NewJob) -> Waiting:
+def wait_for(state: State, job: NewJob) -> BlockerState:
     """The status of a job with these blockers. A job that ends at once is blocked before."""
     if not job.after:
         return _FOR_NOTHING
@@ -36,7 +36,7 @@ def wait_for(state: State, job: NewJob) -> Waiting:
         status, left = waiting_status(job.on_blocker_failure, statuses.values())
     cancelled = status is Status.CANCELLED
     broken = (chain for chain in open_blockers if statuses[chain].finished and job.on_blocker_failure == "fail")
-    return Waiting(Status.BLOCKED if cancelled else status, left, next(broken, None), cancelled)
+    return BlockerState(Status.BLOCKED if cancelled else status, left, next(broken, None), cancelled)
 
 
 def name_blockers(state: State, job: Record, after: tuple[str, ...]) -> None:
@@ -54,7 +54,7 @@ def forget_blockers(state: State, job: Record) -> None:
         state.set(state.dependents, chain, [other for other in state.dependents[chain] if other != job.id])
 
 
-def end_at_once(state: State, job: Record, waiting: Waiting) -> None:
+def end_at_once(state: State, job: Record, waiting: BlockerState) -> None:
     """Fail or cancel the job if its blockers say so."""
     if waiting.broken is None and not waiting.cancelled:
         return

@@ -6,7 +6,7 @@ from holdfast.core.blocker_types import wrong_blocker
 from holdfast.core.lifecycle import DedupScope, NewJob, create, key_taken_until
 from holdfast.core.record import ChainRecord, Status
 from holdfast.core.replacing import replaces
-from holdfast.engine.operations import Preview, Start, Started
+from holdfast.engine.operations import PreviewStart, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
@@ -16,7 +16,7 @@ from holdfast.stores.memory.verbs.replace import replace_chain
 
 
 def start(state: State, op: Start) -> list[Started]:
-    found = preview(state, Preview(op.jobs))
+    found = preview(state, PreviewStart(op.jobs))
     if (refused := _refused(state, op.jobs, found)) is not None:
         raise refused
     counting.count_started(state, [job for job, chain in zip(op.jobs, found, strict=True) if chain is None])
@@ -31,7 +31,7 @@ def start(state: State, op: Start) -> list[Started]:
     ]
 
 
-def preview(state: State, op: Preview) -> list[ChainRecord | None]:
+def preview(state: State, op: PreviewStart) -> list[ChainRecord | None]:
     """For each job, the chain that it is a duplicate of: an earlier one of the batch, or one in the store."""
     created: dict[str, NewJob] = {}
     keyed: dict[tuple[str, str], list[NewJob]] = {}
@@ -51,7 +51,7 @@ def preview(state: State, op: Preview) -> list[ChainRecord | None]:
 
 def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ...]) -> HoldfastError | None:
     """Why these starts conflict with the chain ids that the handler received; None if they do not."""
-    found = preview(state, Preview(jobs))
+    found = preview(state, PreviewStart(jobs))
     for job, chain, reported in zip(jobs, found, expected, strict=True):
         if (job.id if chain is None else chain.first.id) != reported:
             return Conflict(

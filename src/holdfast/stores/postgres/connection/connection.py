@@ -15,7 +15,7 @@ from psycopg import pq
 from holdfast.engine import generators
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.deadlines import deadlines
-from holdfast.stores.postgres.connection.libpq import Conversation, Script, Session, drive, drive_async
+from holdfast.stores.postgres.connection.libpq import Conversation, Session, SimpleQuery, drive, drive_async
 from holdfast.stores.postgres.connection.pool_slots import Slot
 from holdfast.stores.postgres.connection.rendering import Renderer
 from holdfast.stores.postgres.connection.socket_watch import SocketWatch
@@ -40,7 +40,7 @@ _BEGIN: Final = Statement(Begin.sql)
 _COMMIT: Final = Statement(Commit.sql)
 _ROLLBACK: Final = Statement("rollback")
 
-_BEGIN_LENT: Final = Script(f"{Begin.sql}; select txid_current()".encode())
+_BEGIN_LENT: Final = SimpleQuery(f"{Begin.sql}; select txid_current()".encode())
 """The operations of the transaction lock rows, so it gets a transaction id in any case."""
 _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
 """Commits the transaction with this id. In any other transaction it fails with a division by zero."""
@@ -80,9 +80,9 @@ class _State:
         if self._native.pgconn.transaction_status == pq.TransactionStatus.INERROR:
             raise RuntimeError(ABORTED)
 
-    def committing(self, *, checks: bool) -> Statement | Script:
+    def committing(self, *, checks: bool) -> Statement | SimpleQuery:
         """The statement that commits. With `checks`, it commits only the transaction that was begun here."""
-        return Script(_COMMIT_LENT.format(id=self.transaction_id).encode()) if checks else _COMMIT
+        return SimpleQuery(_COMMIT_LENT.format(id=self.transaction_id).encode()) if checks else _COMMIT
 
     def explain(self, error: psycopg.errors.DivisionByZero) -> Exception:
         """The cause of a failed commit: the check of the transaction id, or a deferred constraint."""
@@ -94,8 +94,8 @@ class _State:
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def _conversation(self, instruction: Statement | Many | NotifyingStatement | Script) -> Conversation[Result]:
-        if isinstance(instruction, Script):
+    def _conversation(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery) -> Conversation[Result]:
+        if isinstance(instruction, SimpleQuery):
             return self.session.run_script(instruction)
         if isinstance(instruction, NotifyingStatement):
             statement, notify = instruction
@@ -139,7 +139,7 @@ class SyncConnection(_State):
                 return self.send(instruction)
         return Result()
 
-    def send(self, instruction: Statement | Many | NotifyingStatement | Script, /) -> Result:
+    def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
         """Send statements to the server, whatever the state of the transaction."""
         descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
@@ -227,7 +227,7 @@ class AsyncConnection(_State):
                 return await self.send(instruction)
         return Result()
 
-    async def send(self, instruction: Statement | Many | NotifyingStatement | Script, /) -> Result:
+    async def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
         """Send statements to the server, whatever the state of the transaction."""
         descriptor = self.native.pgconn.socket
         async with self.native.lock:

@@ -35,7 +35,7 @@ Conversation = Generator[bool, None, R]
 _EITHER = select.POLLIN | select.POLLOUT
 
 
-class Script(NamedTuple):
+class SimpleQuery(NamedTuple):
     """Statements without parameters, sent in one message. The first error ends it."""
 
     text: bytes
@@ -74,7 +74,7 @@ class Session:
             result += self._loaded((yield from self._answer()))
         return result
 
-    def run_script(self, script: Script) -> Conversation[Result]:
+    def run_script(self, script: SimpleQuery) -> Conversation[Result]:
         """Run a script, and return the rows of its last statement."""
         self._server.send_query(script.text)
         yield from self._flush()

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from holdfast.errors import HoldfastError
 from holdfast.stores.postgres.connection.connect import AsyncConnect, Connect
 from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
-from holdfast.stores.postgres.connection.pool_slots import Slot, Slots
+from holdfast.stores.postgres.connection.pool_slots import PoolSlots, Slot
 from holdfast.stores.postgres.errors import NoConnection
 from holdfast.stores.postgres.plan import Plan
 
@@ -30,7 +30,7 @@ class Pool:
         self._connect = connect
         self._size = size
         self._timeout = timeout
-        self._slots = Slots(size)
+        self._slots = PoolSlots(size)
         self._idle: list[SyncConnection] = []
         self._closed = False
 

@@ -24,7 +24,7 @@ class Slot:
         self.wakeup: SimpleQueue[None] | None = None
 
 
-class Slots:
+class PoolSlots:
     """Admits `number` callers at once, in the order of their arrival. Thread-safe."""
 
     def __init__(self, number: int) -> None:

@@ -1,4 +1,4 @@
--- store_logs: add the logs of running attempts to the histories of their jobs, if their claims are valid.
+-- save_logs: add the logs of running attempts to the histories of their jobs, if their claims are valid.
 insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error)
 select job.id, job.attempt, job.worker, job.started_at, holdfast.clock(:now::bigint), :outcome::text, given.log
   from unnest(:ids::text[], :tokens::text[], :logs::bytea[]) given (id, token, log)

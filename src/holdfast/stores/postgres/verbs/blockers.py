@@ -23,7 +23,7 @@ def possible_endings(jobs: Iterable[NewJob]) -> list[chains.Ending]:
     return ["failing"] if any(job.after and job.on_blocker_failure in ("fail", WHEN_FAILED) for job in jobs) else []
 
 
-class Waiting(NamedTuple):
+class BlockerState(NamedTuple):
     """What the blockers of a new job mean for it."""
 
     status: str
@@ -34,7 +34,7 @@ class Waiting(NamedTuple):
     """Whether the job is cancelled at once: it waits for a failure, and all blockers completed."""
 
 
-def wait_for(job: NewJob, statuses: Mapping[str, str]) -> Waiting:
+def wait_for(job: NewJob, statuses: Mapping[str, str]) -> BlockerState:
     """The status of a job with these blockers. A job that ends at once is blocked before."""
     left = [chain_id for chain_id in job.after if statuses[chain_id] != "completed"]
     ended = [chain_id for chain_id in left if statuses[chain_id] in ("failed", "cancelled")]
@@ -42,10 +42,10 @@ def wait_for(job: NewJob, statuses: Mapping[str, str]) -> Waiting:
     if job.after and waits_for_end(job.on_blocker_failure):
         status, count = waiting_status(job.on_blocker_failure, [statuses[id] for id in dict.fromkeys(job.after)])
     if status == "cancelled":
-        return Waiting(status, 1, None, cancelled=True)
+        return BlockerState(status, 1, None, cancelled=True)
     if ended and job.on_blocker_failure == "fail":
-        return Waiting("failed", count, ended[0], cancelled=False)
-    return Waiting(status, count, None, cancelled=False)
+        return BlockerState("failed", count, ended[0], cancelled=False)
+    return BlockerState(status, count, None, cancelled=False)
 
 
 def refused(job: NewJob, made: Mapping[str, str]) -> Plan[HoldfastError | None]:

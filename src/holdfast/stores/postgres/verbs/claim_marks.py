@@ -29,7 +29,7 @@ LATE: Micros = SECOND
 due earlier may have been committed after the scan."""
 
 
-class Mark(NamedTuple):
+class ClaimMark(NamedTuple):
     """Where the scan of one type and priority starts."""
 
     type: str
@@ -43,13 +43,13 @@ class ClaimMarks:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._marks: dict[tuple[str, int], Mark] = {}
+        self._marks: dict[tuple[str, int], ClaimMark] = {}
         self._full_scan_at = 0.0
         self._known: frozenset[str] = frozenset()
         self.lanes_next = False
         """Whether a job with lanes is next, at equal priority."""
 
-    def of(self, types: Iterable[str]) -> list[Mark]:
+    def of(self, types: Iterable[str]) -> list[ClaimMark]:
         """Where to start for each type and priority; empty if a full scan is due."""
         if not self._marks or time.monotonic() >= self._full_scan_at or not self._known.issuperset(types):
             return []
@@ -75,14 +75,14 @@ class ClaimMarks:
                 last = claimed[-1]
                 begin = last.scheduled_at - LATE if last.priority <= 0 else 0
                 idle = self._known - {job.type for job in claimed}
-                self._marks |= {(type, 0): Mark(type, 0, begin, 0) for type in idle}
+                self._marks |= {(type, 0): ClaimMark(type, 0, begin, 0) for type in idle}
         self.advance(claimed)
 
     def advance(self, claimed: Iterable[Record]) -> None:
         """These jobs were claimed. The next scan starts at the first of them, because some may return to pending."""
         with self._lock:
             for job in sorted(claimed, key=lambda job: (job.scheduled_at, job.seq), reverse=True):
-                self._marks[job.type, job.priority] = Mark(job.type, job.priority, job.scheduled_at, job.seq)
+                self._marks[job.type, job.priority] = ClaimMark(job.type, job.priority, job.scheduled_at, job.seq)
 
     def forget(self) -> None:
         """The next claim is a full scan: an older job may be due again."""

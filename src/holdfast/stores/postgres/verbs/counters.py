@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.counters import TOTAL, Change, CounterReading
+from holdfast.core.counters import TOTAL, CounterChange, CounterReading
 from holdfast.core.error_groups import OTHER, GroupedErrors
 from holdfast.engine.operations import GetCounters, GetErrors
 from holdfast.stores.postgres.execution import Execution
@@ -59,8 +59,8 @@ def add_up(execution: Execution) -> Plan[None]:
     """Add up appended changes, if there are many, and remove what is too old."""
     if not (yield Statement(_DUE, {"many": counting.ADDED_UP_AT})):
         return
-    changes = [Change(*row) for row in (yield Statement(_TAKE_CHANGES, {"limit": counting.BATCH}))]
-    changes += [Change(*row) for row in (yield Statement(_TAKE_TALLY, {"many": counting.ADDED_UP_AT}))]
+    changes = [CounterChange(*row) for row in (yield Statement(_TAKE_CHANGES, {"limit": counting.BATCH}))]
+    changes += [CounterChange(*row) for row in (yield Statement(_TAKE_TALLY, {"many": counting.ADDED_UP_AT}))]
     types, minutes = counting.places(changes)
     counts = yield Statement(_COUNTS_OF, {"types": types, "minutes": minutes})
     groups: list[Row] = []

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import LOG, StoreLogs
+from holdfast.engine.operations import LOG, SaveLogs
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
-_STORE_LOGS = SQL["store_logs"]
+_SAVE_LOGS = SQL["save_logs"]
 
 
-def store_logs(execution: Execution, op: StoreLogs) -> Plan[None]:
+def save_logs(execution: Execution, op: SaveLogs) -> Plan[None]:
     yield Statement(
-        _STORE_LOGS,
+        _SAVE_LOGS,
         {
             "now": execution.clock,
             "ids": [each.claim.job_id for each in op.logs],

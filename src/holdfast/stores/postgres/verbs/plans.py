@@ -30,7 +30,7 @@ from holdfast.stores.postgres.verbs.guard import guard
 from holdfast.stores.postgres.verbs.keep import keep
 from holdfast.stores.postgres.verbs.limits import declare_limits, get_lanes, get_limits, set_limit, skip
 from holdfast.stores.postgres.verbs.list_jobs import list_chains, list_jobs
-from holdfast.stores.postgres.verbs.logs import store_logs
+from holdfast.stores.postgres.verbs.logs import save_logs
 from holdfast.stores.postgres.verbs.marks import find_marks, mark
 from holdfast.stores.postgres.verbs.messages import get_messages, send
 from holdfast.stores.postgres.verbs.next_due import next_due
@@ -59,7 +59,7 @@ VERBS: Final[dict[str, Verb]] = {
     "renew": renew,
     "guard": guard,
     "progress": progress,
-    "store_logs": store_logs,
+    "save_logs": save_logs,
     "settle": settle,
     "reap": reap,
     "lock": lock,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from holdfast.core.lifecycle import NewJob, create
 from holdfast.core.record import ChainRecord
 from holdfast.core.replacing import replaces
-from holdfast.engine.operations import Preview, Start, Started
+from holdfast.engine.operations import PreviewStart, Start, Started
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.stores.postgres.execution import Execution
@@ -32,7 +32,7 @@ def start(execution: Execution, op: Start) -> Plan[list[Started]]:
     return (yield from _start_plain(execution, op.jobs))
 
 
-def preview(execution: Execution, op: Preview) -> Plan[list[ChainRecord | None]]:
+def preview(execution: Execution, op: PreviewStart) -> Plan[list[ChainRecord | None]]:
     yield from execution.begin()
     found = yield from dedup.find(execution, op.jobs)
     stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})

@@ -23,7 +23,7 @@ MAX_PAYLOADS: Final = 8
 """Above this number of notifications, send `anything=True` instead of the names."""
 
 
-class Message(msgspec.Struct, omit_defaults=True, array_like=False):
+class NotificationContent(msgspec.Struct, omit_defaults=True, array_like=False):
     """The content of a notification. The field names are short because the payload is limited."""
 
     d: list[str] = []
@@ -48,21 +48,21 @@ def channel(schema: str) -> str:
 
 def payloads(hints: Hints, sender: str = "") -> list[str]:
     """Encode hints as payloads, each below the size limit."""
-    whole = Message(
+    whole = NotificationContent(
         sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything,
         sorted(hints.workers), sender,
     )  # fmt: skip
     if len(text := msgspec.json.encode(whole)) <= MAX_PAYLOAD:
         return [text.decode()]
-    messages, size = [Message(r=hints.recorded, a=hints.anything, s=sender)], 0
+    messages, size = [NotificationContent(r=hints.recorded, a=hints.anything, s=sender)], 0
     for field, names in (("d", whole.d), ("f", whole.f), ("l", whole.l), ("w", whole.w)):
         for name in names:
             length = len(msgspec.json.encode(name)) + 1
             if size + length > MAX_PAYLOAD - RESERVED:
-                messages.append(Message(s=sender))
+                messages.append(NotificationContent(s=sender))
                 size = 0
                 if len(messages) > MAX_PAYLOADS:
-                    return [msgspec.json.encode(Message(r=hints.recorded, a=True, s=sender)).decode()]
+                    return [msgspec.json.encode(NotificationContent(r=hints.recorded, a=True, s=sender)).decode()]
             kept: list[str] = getattr(messages[-1], field)
             kept.append(name)
             size += length
@@ -71,15 +71,15 @@ def payloads(hints: Hints, sender: str = "") -> list[str]:
 
 def testing(text: str) -> list[str]:
     """The payload of a test notification to this process."""
-    return [msgspec.json.encode(Message(test=text)).decode()]
+    return [msgspec.json.encode(NotificationContent(test=text)).decode()]
 
 
-def read(payload: str | bytes) -> Message:
+def read(payload: str | bytes) -> NotificationContent:
     """Decode a payload. A payload in another format means `anything=True`."""
     try:
-        return msgspec.json.decode(payload, type=Message)
+        return msgspec.json.decode(payload, type=NotificationContent)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Message(a=True)
+        return NotificationContent(a=True)
 
 
 UNSYNCED: Final = "set synchronous_commit = off"

@@ -31,7 +31,7 @@ from holdfast.stores.postgres.connection.connect import KEEPALIVES, connection_p
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.wakeups import notification
 from holdfast.stores.postgres.wakeups.listen_check import ListenCheck
-from holdfast.stores.postgres.wakeups.notification import Message, PipelinedNotify
+from holdfast.stores.postgres.wakeups.notification import NotificationContent, PipelinedNotify
 
 log = logging.getLogger("holdfast")
 
@@ -226,7 +226,7 @@ class PostgresWakeups:
         finally:
             deadlines.done(descriptor)
 
-    def _received(self, connection: psycopg.Connection, received: deque[str | bytes]) -> Iterator[Message]:
+    def _received(self, connection: psycopg.Connection, received: deque[str | bytes]) -> Iterator[NotificationContent]:
         """The messages of other processes. Those of this process were delivered directly.
 
         Read from libpq: the generator of psycopg takes ten times as long, and delays every wake-up.

@@ -13,7 +13,7 @@ from holdfast.core.counters import (
     KEPT_MINUTES,
     KINDS,
     TOTAL,
-    Change,
+    CounterChange,
     CounterReading,
     Counts,
     Histogram,
@@ -34,7 +34,7 @@ def get_counters(op: ops.GetCounters) -> ScriptPlan[CounterReading]:
     before = dict(_sums(TOTAL, totals))
     for minute, sums in _pairs(minutes):
         before.update(_sums(int(minute), sums))
-    appended = [*_started(started), *(Change(*_decode(each)) for each in changes)]
+    appended = [*_started(started), *(CounterChange(*_decode(each)) for each in changes)]
     return reading(int(now), before | add_up(appended, before), int(first))
 
 
@@ -51,7 +51,7 @@ def get_errors(op: ops.GetErrors) -> ScriptPlan[list[GroupedErrors]]:
         for name, stored in _pairs(numbers):
             failed, retried = _decode(stored)
             counted[name.decode(), int(minute)] = failed, retried
-    new_groups, new_counted = add_failures((Change(*_decode(each)) for each in changes), known, counted)
+    new_groups, new_counted = add_failures((CounterChange(*_decode(each)) for each in changes), known, counted)
     ever = op.since is None and op.last is None
     return most_frequent(
         known | new_groups,
@@ -66,10 +66,10 @@ def _call(script: str, since: Micros | None, last: Micros | None) -> ScriptCall:
     return ScriptCall(script, (number(since) or False, number(last) or False, KEPT_MINUTES))
 
 
-def _started(fields: Sequence[bytes]) -> Iterator[Change]:
+def _started(fields: Sequence[bytes]) -> Iterator[CounterChange]:
     for name, jobs in _pairs(fields):
         minute, _, type = name.decode().partition(":")
-        yield Change(type, int(minute), "started", int(jobs))
+        yield CounterChange(type, int(minute), "started", int(jobs))
 
 
 def _sums(minute: int, fields: Sequence[bytes]) -> Iterator[tuple[Place, Counts]]:

@@ -23,7 +23,7 @@ STATUS_LETTERS: dict[Status, str] = {
 STATUSES = {letter: status for status, letter in STATUS_LETTERS.items()}
 
 
-class State(msgspec.Struct, array_like=True, frozen=True):
+class JobState(msgspec.Struct, array_like=True, frozen=True):
     """The state of a job without its payloads, in the order of `scripts/shared/job.lua`."""
 
     seq: int
@@ -91,7 +91,7 @@ class _Event(NamedTuple):
     worker: str | None
 
 
-_state = msgspec.msgpack.Decoder(State).decode
+_state = msgspec.msgpack.Decoder(JobState).decode
 _past = msgspec.msgpack.Decoder(_Past).decode
 _event = msgspec.msgpack.Decoder(_Event).decode
 decode_hints = msgspec.msgpack.Decoder(HintMessage).decode

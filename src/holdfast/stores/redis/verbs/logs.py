@@ -9,7 +9,7 @@ from holdfast.stores.redis.verbs.encode import Payloads
 from holdfast.stores.redis.verbs.script_call import ScriptCall, ScriptPlan, pipelines
 
 
-def store_logs(op: ops.StoreLogs) -> ScriptPlan[None]:
+def save_logs(op: ops.SaveLogs) -> ScriptPlan[None]:
     for pipeline in pipelines(op.logs):
         yield [_call(logs) for logs in pipeline]
 
@@ -17,4 +17,4 @@ def store_logs(op: ops.StoreLogs) -> ScriptPlan[None]:
 def _call(logs: Sequence[ops.AttemptLog]) -> ScriptCall:
     payloads = Payloads()
     body = [(*each.claim, payloads.add(each.log)) for each in logs]
-    return ScriptCall("store_logs", (ops.LOG, body), [each.claim.job_id for each in logs], payloads)
+    return ScriptCall("save_logs", (ops.LOG, body), [each.claim.job_id for each in logs], payloads)

@@ -39,7 +39,7 @@ _MODULES: dict[ModuleType, tuple[str, ...]] = {
     start: ("start", "preview"),
     claim: ("claim",),
     renew: ("renew", "guard", "progress"),
-    logs: ("store_logs",),
+    logs: ("save_logs",),
     settle: ("settle",),
     reap: ("reap",),
     complete: ("lock", "complete"),

@@ -58,7 +58,7 @@ def _start_in_batches(jobs: Sequence[NewJob]) -> ScriptPlan[list[Started]]:
     return started
 
 
-def preview(op: ops.Preview) -> ScriptPlan[list[ChainRecord | None]]:
+def preview(op: ops.PreviewStart) -> ScriptPlan[list[ChainRecord | None]]:
     """In batches. Each call repeats the earlier jobs that would be created and that its own jobs may find."""
     found: list[ChainRecord | None] = []
     planned: dict[object, dict[str, NewJob]] = defaultdict(dict)

@@ -16,7 +16,7 @@ from holdfast.stores.sql.lent_transaction import OVER
 
 if TYPE_CHECKING:
     from holdfast.stores.sqlite.connection.lent_connection import LentConnection
-    from holdfast.stores.sqlite.connection.threads import Threads
+    from holdfast.stores.sqlite.connection.threads import ThreadPool
 
 R = TypeVar("R")
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -28,7 +28,7 @@ _ROWS = 64
 class RequestQueue:
     """The requests of one transaction to the transaction thread: statements of the application, and our own work."""
 
-    def __init__(self, thread: Threads) -> None:
+    def __init__(self, thread: ThreadPool) -> None:
         self._thread = thread
         self.over = False
         """Whether the transaction has ended. Its connection may be in the next one, so statements are refused."""

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 R = TypeVar("R")
 
 
-class Threads:
+class ThreadPool:
     """A fixed number of threads. The first work starts them."""
 
     def __init__(self, number: int, name: str) -> None:

@@ -19,7 +19,7 @@ from holdfast.stores.sql.plan import Plan
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.connection.lent_connection import LentConnection
-from holdfast.stores.sqlite.connection.threads import Threads
+from holdfast.stores.sqlite.connection.threads import ThreadPool
 from holdfast.stores.sqlite.connection.transaction import StoreTransaction, SyncStoreTransaction
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wal.wal import Wal
@@ -38,8 +38,8 @@ class Transactions:
         clock: Callable[[], Micros],
         write_hints: Callable[[Hints], Plan[None]],
         send: Callable[[Hints], None],
-        threads: Threads,
-        transaction_thread: Threads,
+        threads: ThreadPool,
+        transaction_thread: ThreadPool,
     ) -> None:
         self.file = file
         self.clock = clock

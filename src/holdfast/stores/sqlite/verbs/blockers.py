@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from holdfast.core import failure
 from holdfast.core.blocker_rules import NONE_FAILED, WHEN_FAILED, waiting_status, waits_for_end
 from holdfast.core.clock import Micros
-from holdfast.core.counters import Change, minute_of
+from holdfast.core.counters import CounterChange, minute_of
 from holdfast.core.error_groups import blocker_failed
 from holdfast.core.lifecycle import NewJob, create, hook_chain
 from holdfast.core.record import Record, Status
@@ -141,7 +141,7 @@ def cancel_waiting(execution: Execution, id: str, chain_id: str, type: str) -> P
     yield Statement(_CANCEL, {"id": id, "error": NONE_FAILED, "now": execution.now})
     execution.hints.finished.add(chain_id)
     execution.record("cancelled", id, chain_id, type, 0)
-    execution.count(Change(type, minute_of(execution.now), "cancelled", 1))
+    execution.count(CounterChange(type, minute_of(execution.now), "cancelled", 1))
 
 
 def statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
@@ -172,7 +172,7 @@ def start_hook(execution: Execution, failed: Record) -> Plan[None]:
 def _failure(execution: Execution, job_id: str, type: str, chain_id: str) -> dict[str, object]:
     """The parameters of a failure, which is counted."""
     group = blocker_failed(type)
-    execution.count(Change(type, minute_of(execution.now), "failed", 1, at=execution.now), job_id, group)
+    execution.count(CounterChange(type, minute_of(execution.now), "failed", 1, at=execution.now), job_id, group)
     return {"id": job_id, "error": _broken(chain_id), "fingerprint": group.fingerprint, "now": execution.now}
 
 

@@ -15,7 +15,7 @@ from holdfast.stores.sqlite.verbs import blockers
 _INSERT_BLOCKER = SQL["insert_blocker"]
 
 
-class Waiting(NamedTuple):
+class BlockerState(NamedTuple):
     """What the blockers of a job mean for it."""
 
     open_blockers: int
@@ -25,10 +25,10 @@ class Waiting(NamedTuple):
     """Whether the job is cancelled at once: it waits for a failure, and all blockers completed."""
 
 
-def wait_for(job: NewJob) -> Plan[Waiting]:
+def wait_for(job: NewJob) -> Plan[BlockerState]:
     """What the blockers of a job mean for it. A job that ends at once is blocked before."""
     if not job.after:
-        return Waiting(0)
+        return BlockerState(0)
     statuses = yield from blockers.statuses(job.after)
     open_blockers = [chain_id for chain_id in job.after if statuses[chain_id] != Status.COMPLETED]
     left, status = len(open_blockers), Status.BLOCKED
@@ -37,7 +37,7 @@ def wait_for(job: NewJob) -> Plan[Waiting]:
     broken = [chain_id for chain_id in open_blockers if statuses[chain_id] in FINISHED]
     cancelled = status is Status.CANCELLED
     failing = broken[0] if broken and job.on_blocker_failure == "fail" else None
-    return Waiting(1 if cancelled else left, failing, cancelled)
+    return BlockerState(1 if cancelled else left, failing, cancelled)
 
 
 def name_blockers(job_id: str, after: Sequence[str]) -> Plan[None]:
@@ -46,7 +46,7 @@ def name_blockers(job_id: str, after: Sequence[str]) -> Plan[None]:
         yield Many(_INSERT_BLOCKER, [(job_id, position, chain_id) for position, chain_id in enumerate(after)])
 
 
-def end_at_once(execution: Execution, job: NewJob, waiting: Waiting) -> Plan[None]:
+def end_at_once(execution: Execution, job: NewJob, waiting: BlockerState) -> Plan[None]:
     """Fail or cancel the job if its blockers say so."""
     if waiting.cancelled:
         yield from blockers.cancel_waiting(execution, job.id, job.chain_id, job.type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.counters import Change, minute_of
+from holdfast.core.counters import CounterChange, minute_of
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import CancelChains
 from holdfast.stores.sql.plan import Execution, Plan, Statement
@@ -23,7 +23,7 @@ def cancel(execution: Execution, operation: CancelChains) -> Plan[list[ChainReco
             yield attempts.end_attempt(execution, job, "cancelled", operation.reason)
             execution.hints.lost.add(job.id)
         yield Statement(_CANCEL, {"seq": job.seq, "reason": operation.reason, "now": execution.now})
-        execution.count(Change(job.type, minute_of(execution.now), "cancelled", 1))
+        execution.count(CounterChange(job.type, minute_of(execution.now), "cancelled", 1))
         execution.hints.finished.add(job.chain_id)
         execution.record("cancelled", job.id, job.chain_id, job.type, job.attempt)
     yield from write_audit(execution, operation.audit, "cancel", [(job.chain_id, job.chain_id) for job in jobs])

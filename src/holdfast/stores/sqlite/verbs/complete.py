@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.counters import Change, minute_of
+from holdfast.core.counters import CounterChange, minute_of
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Complete, LockChain, Settled, Start
 from holdfast.errors import AlreadyCompleted
@@ -37,7 +37,7 @@ def complete(execution: Execution, operation: Complete) -> Plan[Settled]:
         if completion.continuation is not None:
             yield from start.add(execution, completion.continuation)
         yield Statement(_COMPLETE, {"seq": job.seq, "output": completion.output, "now": execution.now, "ends": ends})
-        execution.count(Change(job.type, minute_of(execution.now), "completed", 1))
+        execution.count(CounterChange(job.type, minute_of(execution.now), "completed", 1))
         execution.record("completed", job.id, job.chain_id, job.type, job.attempt)
         [chain] = yield from chains.need([operation.chain_id])
         job = chain.last

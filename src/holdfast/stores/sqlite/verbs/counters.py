@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.core.counters import Change, CounterReading
+from holdfast.core.counters import CounterChange, CounterReading
 from holdfast.core.error_groups import GroupedErrors
 from holdfast.engine.operations import GetCounters, GetErrors
 from holdfast.stores.sql import counting
@@ -33,7 +33,7 @@ _ALL = -1
 """As a limit: every row."""
 
 
-def append(changes: Iterable[Change]) -> Many:
+def append(changes: Iterable[CounterChange]) -> Many:
     """The statement that appends the changes of an operation."""
     return Many(_APPEND, changes)
 
@@ -57,8 +57,8 @@ def add_up(execution: Execution) -> Plan[None]:
     if not due:
         return
     rows = yield Statement(_CHANGES, {"limit": counting.BATCH})
-    started = [Change(*row) for row in (yield Statement(_STARTED))]
-    changes = [Change(*row[:-1]) for row in rows] + started
+    started = [CounterChange(*row) for row in (yield Statement(_STARTED))]
+    changes = [CounterChange(*row[:-1]) for row in rows] + started
     types, minutes = counting.places(changes)
     counts = yield Statement(_COUNTS_OF, {"types": as_json(types), "minutes": as_json(minutes)})
     groups = yield Statement(_GROUPS)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import LOG, StoreLogs
+from holdfast.engine.operations import LOG, SaveLogs
 from holdfast.stores.sql.plan import Execution, Many, Plan
 from holdfast.stores.sqlite.rows import SQL
 
-_STORE_LOGS = SQL["store_logs"]
+_SAVE_LOGS = SQL["save_logs"]
 
 
-def store_logs(execution: Execution, operation: StoreLogs) -> Plan[None]:
+def save_logs(execution: Execution, operation: SaveLogs) -> Plan[None]:
     rows: list[dict[str, object]] = [
         {"id": claim.job_id, "token": claim.token, "now": execution.now, "outcome": LOG, "log": log}
         for claim, log in operation.logs
     ]
-    yield Many(_STORE_LOGS, rows)
+    yield Many(_SAVE_LOGS, rows)

@@ -53,7 +53,7 @@ VERBS: dict[str, Verb] = {
     "renew": renew.renew,
     "guard": guard.guard,
     "progress": progress.progress,
-    "store_logs": logs.store_logs,
+    "save_logs": logs.save_logs,
     "reap": reap.reap,
     "settle": settle.settle,
     "lock": complete.lock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core import lost_claims
-from holdfast.core.counters import Change, Kind, minute_of
+from holdfast.core.counters import CounterChange, Kind, minute_of
 from holdfast.core.error_groups import lost_lease
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Reap, Reaped
@@ -55,5 +55,5 @@ def _reap(execution: Execution, job: Record) -> Plan[Reaped]:
     return Reaped(reaped, job.worker)
 
 
-def _change(execution: Execution, job: Record, kind: Kind) -> Change:
-    return Change(job.type, minute_of(execution.now), kind, 1, at=execution.now)
+def _change(execution: Execution, job: Record, kind: Kind) -> CounterChange:
+    return CounterChange(job.type, minute_of(execution.now), kind, 1, at=execution.now)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from holdfast.core import counters
 from holdfast.core.clock import Micros
-from holdfast.core.counters import Change, Kind, settled_kind, settled_together
+from holdfast.core.counters import CounterChange, Kind, settled_kind, settled_together
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
@@ -73,7 +73,7 @@ class _Completions:
             yield append(self._changes(execution.now))
         self._jobs, self._counted, self._continuations = [], [], []
 
-    def _changes(self, now: Micros) -> list[Change]:
+    def _changes(self, now: Micros) -> list[CounterChange]:
         jobs = self._counted
         types = {job.type for job in jobs}
         by_type = {types.pop(): jobs} if len(types) == 1 else {t: [job for job in jobs if job.type == t] for t in types}

@@ -9,7 +9,7 @@ from holdfast.core.counters import MINUTE
 from holdfast.core.lifecycle import NewJob, create
 from holdfast.core.record import ChainRecord
 from holdfast.core.replacing import replaces
-from holdfast.engine.operations import Preview, Start, Started
+from holdfast.engine.operations import PreviewStart, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
@@ -41,7 +41,7 @@ def start(execution: Execution, operation: Start) -> Plan[list[Started]]:
     return (yield from _create(execution, operation.jobs, found))
 
 
-def preview(execution: Execution, operation: Preview) -> Plan[list[ChainRecord | None]]:
+def preview(execution: Execution, operation: PreviewStart) -> Plan[list[ChainRecord | None]]:
     found = yield from _find(execution, operation.jobs)
     stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})
     to_be = {job.id: create(job) for job, chain_id in zip(operation.jobs, found, strict=True) if chain_id is None}

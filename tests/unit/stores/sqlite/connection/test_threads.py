@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import threading
 
-from holdfast.stores.sqlite.connection.threads import Threads
+from holdfast.stores.sqlite.connection.threads import ThreadPool
 
 TIMEOUT = 60.0
 
 
 def test_work_that_arrives_during_close_is_done_after_the_earlier_work() -> None:
-    threads, done = Threads(1, "test"), list[str]()
+    threads, done = ThreadPool(1, "test"), list[str]()
     begun, held = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -32,7 +32,7 @@ def test_work_that_arrives_during_close_is_done_after_the_earlier_work() -> None
 
 
 def test_work_after_close_is_done_by_the_caller() -> None:
-    threads, done = Threads(2, "test"), list[str]()
+    threads, done = ThreadPool(2, "test"), list[str]()
     threads.close()
 
     threads.submit(lambda: done.append("after"))
@@ -41,7 +41,7 @@ def test_work_after_close_is_done_by_the_caller() -> None:
 
 
 def test_work_that_submits_work_after_close_does_not_recurse() -> None:
-    threads, left = Threads(1, "test"), list(range(10_000))
+    threads, left = ThreadPool(1, "test"), list(range(10_000))
     threads.close()
 
     def work() -> None:

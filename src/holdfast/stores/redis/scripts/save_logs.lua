@@ -1,4 +1,4 @@
--- store_logs: add the logs of running attempts to the histories of their jobs, if their claims are valid.
+-- save_logs: add the logs of running attempts to the histories of their jobs, if their claims are valid.
 -- flags: allow-oom
 -- include: change
 -- include: saved_reply
