@@ -16,7 +16,7 @@ from torture.lossy_wakeups import LossyWakeups
 BEAT = 0.25
 """Seconds between two beats of an event loop."""
 SAMPLE_EVERY = 8
-"""A sample is taken every this many beats."""
+"""Beats between two samples."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

@@ -1,6 +1,6 @@
 """Job types with durable steps, sleeps, messages and cursors. The checker knows the numbers from here.
 
-The result of a step is the token of the attempt that ran it, so that the evidence shows who stored it.
+The result of a step is the token of the attempt that ran it, so that the evidence shows which attempt stored it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class StepPlan:
     """Fails for good after the message, until it is retried from a step."""
     sleep: float = 0.5
     timeout: float = 3.0
-    """Of the receive."""
+    """Seconds that the receive waits."""
 
 
 @stepped.job(retry=OFTEN, limits=[Limit("stepwise", STEPWISE)])

@@ -22,7 +22,8 @@ LEAST, MOST, SLOTS = 1, 3, 4
 LOOK_EVERY = 0.1
 PROBE_EVERY = 1.5
 SEES, BLIND = (5.0, 10.0), (1.0, 2.0)
-"""Seconds, alternating. Needed because the store retries during most outages: the backlog would rarely be unknown."""
+"""Seconds in which the backlog is readable and unreadable, in turn. Without these periods it would rarely be unknown,
+because the store retries during most outages."""
 ENTRY = "torture.supervised"
 ENVIRONMENT = "TORTURE_SETTINGS"
 

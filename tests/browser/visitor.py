@@ -1,4 +1,4 @@
-"""A person with a browser: one page, and what went wrong on it."""
+"""A page in a real browser, and the problems that the browser reported on it."""
 
 # Playwright and axe do not type everything that they export.
 # pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false

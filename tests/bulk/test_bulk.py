@@ -76,7 +76,7 @@ async def test_a_cancelled_action_stops_before_its_next_batch(client: Client, bu
 
 
 async def test_a_runner_works_only_while_an_action_is_unfinished(client: Client) -> None:
-    """Without another process it is no worker. A second process continues what the first has left."""
+    """Before and after an action, the runner is not in the list of workers. A second runner continues an action."""
     await scheduled(client, 3)
     first, second = BulkRunner(client.store), BulkRunner(client.store)
     chain = await start(first.client, "cancel", Filter(), user="ann")

@@ -1,4 +1,4 @@
-"""A dashboard on a store, asked as a browser would ask it."""
+"""A dashboard on a store, and requests to it like those of a browser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Browser:
         return (await self.get(path, status=status)).text
 
     async def post(self, path: str, *, status: int = 303, headers: dict[str, str] | None = None, **form: str) -> str:
-        """Send a form. Returns where it leads."""
+        """Send a form. Returns the target of the redirect."""
         sent = {"Sec-Fetch-Site": "same-origin"} if headers is None else headers
         response = await self.http.post(path, data=form, headers=sent)
         assert response.status_code == status, response.text

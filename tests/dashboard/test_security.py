@@ -1,4 +1,4 @@
-"""Who gets in, and what a foreign page can do."""
+"""Which requests are authorized, and what a page of another origin can do."""
 
 import pytest
 

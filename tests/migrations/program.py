@@ -17,7 +17,7 @@ import psycopg
 from holdfast import Attempt, Bound, Client, Jobs, Limit, SyncClient, Worker
 
 LOCK_TIMEOUT = "4s"
-"""Twice what a migration may hold up other sessions: it waits for a table at most half of it."""
+"""Twice the time for which a migration waits for a table, and thereby delays other sessions."""
 
 jobs = Jobs()
 worker_label = ""

@@ -25,7 +25,7 @@ def test_a_resumed_worker_aborts_its_attempts_with_the_reason_from_the_store(
     harness: Harness, fleet: Fleet, tmp_path: Path
 ) -> None:
     """An attempt of each kind of handler for each reason, in one worker."""
-    frozen = fleet.start(lease=5.0, concurrency=len(HANDLERS) * len(REASONS), patient=True)
+    frozen = fleet.start(lease=5.0, concurrency=len(HANDLERS) * len(REASONS), slow_store=True)
     chains = {
         (job_type.name, reason): harness.client.start(job_type.bind(str(tmp_path / f"{job_type.name} {reason}")))
         for reason in REASONS

@@ -1,4 +1,4 @@
-"""Tries of a transactional step that meet: a commit whose answer is lost, and a try that outlasts its timeout."""
+"""Two tries of a transactional step: after a commit whose answer is lost, and while a try exceeds its timeout."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A worker process: ``python -m tests.process.worker URL OPTIONS``. Prints every event as a line of JSON.
 
-With the option `always_ahead`, every measured type is claimed ahead, however long its attempts take. With `patient`,
+With the option `always_ahead`, every measured type is claimed ahead, however long its attempts take. With `slow_store`,
 the store may take long to report why claims were lost, as it may on a busy machine.
 """
 
@@ -31,7 +31,7 @@ def claim_always_ahead() -> None:
 async def main(url: str, options: dict[str, Any]) -> None:
     if options.pop("always_ahead", False):
         claim_always_ahead()
-    if options.pop("patient", False):
+    if options.pop("slow_store", False):
         lease_guard.answer_timeout = lambda shortest: 60.0
     async with Client(url, jobs, observers=[show]) as client:
         await Worker(client, **options).run()

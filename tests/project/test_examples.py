@@ -1,4 +1,4 @@
-"""Each example is a program that runs as it stands, and says what it should."""
+"""Each example runs as a program without changes, and prints the expected lines."""
 
 import subprocess
 import sys

@@ -60,7 +60,7 @@ class Graph(RuleBasedStateMachine):
 
     @staticmethod
     def make(folder: Path) -> Store:
-        """The store that should be like memory."""
+        """The tested store."""
         raise NotImplementedError
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Codecs: whatever bytes they write come back the same, from every store."""
+"""Codecs may write any bytes. Every store returns them unchanged."""
 
 from __future__ import annotations
 

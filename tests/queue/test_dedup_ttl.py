@@ -1,4 +1,4 @@
-"""How long the id of a completed job is taken, whatever becomes of its result."""
+"""How long the id of a completed job is taken, independently of its result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_an_id_is_taken_after_its_result_is_gone(harness: Harness) -> None
             assert await queue.update_result_ttl("a", 60) == "not_found"
             with pytest.raises(JobNotFound, match="'a'"):
                 await soon(queue.enqueue_and_wait("a", "y"))
-            assert await harness.store.perform(Prune(10)) == []  # and all of it is the same afterwards
+            assert await harness.store.perform(Prune(10)) == []  # and the second round gets the same answers
 
         harness.clock.advance(3540)
         assert await queue.enqueue("a", "y") == Queued()

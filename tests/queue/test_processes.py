@@ -40,7 +40,7 @@ class Consumer:
         self.receive("started")
 
     def receive(self, *wanted: str) -> list[str]:
-        """The next event that begins so."""
+        """The next event that begins with these values."""
         deadline = time.monotonic() + TIMEOUT
         while (event := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
             if event[: len(wanted)] == list(wanted):

@@ -1,4 +1,4 @@
-"""The reaper as its own object: one leads, the others stand by."""
+"""The class `Reaper`: of several, one reaps at a time, and another takes over when it ends."""
 
 from __future__ import annotations
 

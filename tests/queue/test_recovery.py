@@ -1,4 +1,4 @@
-"""Stalled jobs are taken back, each time counted; live ones are left to their worker."""
+"""The reaper returns stalled jobs to the queue and counts each time. A job whose lease is renewed is not reaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLAlchemy brings no greenlet along: blocking code must not need it."""
+"""SQLAlchemy does not install greenlet: blocking code must work without it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ jobs = Jobs()
 
 
 def sign(execution: Execution[str, str]) -> None:
-    """The hook: by whom it was done."""
+    """The hook adds the id of the process that ran the job."""
     execution.result = f"{execution.result} from {os.getpid()}"
 
 

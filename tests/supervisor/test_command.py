@@ -83,7 +83,7 @@ async def test_sighup_reads_the_file_again(supervisor: SupervisorProcess, config
 async def test_signals_to_every_process_of_the_group_do_not_end_the_grace_period(
     harness: Harness, supervisor: SupervisorProcess
 ) -> None:
-    """As a service manager sends them; and the kernel does, several times, where a supervisor with threads dies."""
+    """A service manager signals the whole group. The kernel signals it several times when a supervisor dies."""
     begun, gate = harness.gate("held")
     chain = await harness.client.start(hold.bind(str(begun), str(gate)))
     worker = int(await read(begun))

@@ -30,8 +30,8 @@ async def test_an_idle_fleet_sends_no_statements_and_a_new_job_wakes_it(server: 
         await harness.client.run(note.bind(1), timeout=TIMEOUT)
         assert server.asked() > before
         async with asyncio.timeout(TIMEOUT):
-            # Twenty turns of the supervisor each, and eight looks of a worker that polled. What remains is a sign of
-            # life per connection now and then; before the first is over, some statements about the job.
+            # With polling, a window would contain twenty statements of the supervisor and eight of the worker. What
+            # remains are keepalives of the connections, and in the first windows statements about the job.
             while await _asked(server, recorder) > 4:
                 continue
 

@@ -6,7 +6,7 @@ from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
 FEWEST = 2
-"""Attempts with the reason "error" instead of the real one from which on they count: a busy machine explains one."""
+"""From this number on, attempts with the reason "error" instead of the real one are violations: load explains one."""
 BEFORE = 1_000_000
 """An error of the store within these microseconds before an abort explains the reason "error"."""
 SLOW = "settling: not written within"

@@ -26,5 +26,5 @@ def never_early(evidence: Evidence) -> Tally:
             tally.expect(early <= TICK, reported)
     tally.counts["delays kept"] = delayed
     if not delayed and evidence.facts.timely:
-        tally.opportunities = 0  # a long run has some; without, the only times are those that the store made up
+        tally.opportunities = 0  # a long run without delayed starts did not test them
     return tally

@@ -329,7 +329,7 @@ async def test_the_token_is_new_for_each_attempt(harness: ClientHarness) -> None
 
 
 async def test_two_attempts_that_start_one_key_create_one_side_chain(harness: ClientHarness) -> None:
-    """However their transactions overlap. On a store that buffers them, the second attempt is retried."""
+    """The transactions overlap. On a store that buffers them, the second attempt is retried."""
 
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:

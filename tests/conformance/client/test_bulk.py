@@ -1,4 +1,4 @@
-"""Bulk actions on every store: fixed members, a second look at each, and a report of what was skipped."""
+"""Bulk actions on every store: fixed members, a second check of each, and a report of what was skipped."""
 
 from __future__ import annotations
 

@@ -49,18 +49,18 @@ class CommandLine:
         return Answer(result.exit_code, result.stdout, result.stderr)
 
     def json(self, *arguments: str, exit: int = 0) -> Any:
-        """The one document that a command answers with."""
+        """The JSON document that a command prints."""
         return self(*arguments, "--json", exit=exit).document
 
     def start(self, type: str, *arguments: str, **input: Any) -> str:
-        """Start a chain and answer its id."""
+        """Start a chain and return its id."""
         started: dict[str, str] = self.json("start", type, "--input", json.dumps(input), *arguments)
         return started["id"]
 
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    """`worker` has the process log to its stderr, which ends with the command."""
+    """The command `worker` adds a log handler to this process. Remove it after the test."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield

@@ -14,7 +14,7 @@ from holdfast.cli.load_app import load_jobs
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory of its own, whose modules are forgotten again."""
+    """A working directory for one test. Its modules are removed from `sys.modules` afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     known = set(sys.modules)

@@ -1,4 +1,4 @@
-"""What `--help` promises is there for every command."""
+"""`--help`: every command has a help text, and the options and exit codes that it names exist."""
 
 import re
 import subprocess

@@ -106,81 +106,85 @@ format = "json"
 """
 
 
-class Hired(Exception):
+class WorkerCreated(Exception):
     """A worker was created."""
 
-    def __init__(self, client: Client, **terms: Any) -> None:
-        self.terms = terms
+    def __init__(self, client: Client, **given: Any) -> None:
+        self.given = given
 
 
-Hire = Callable[..., dict[str, Any]]
+CreateWorker = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def hired(holdfast: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hire:
-    """The terms on which `worker` with these options would work."""
+def passed_by(holdfast: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CreateWorker:
+    """The arguments that the command `worker` with these options passes to `Worker`."""
 
-    def refuse(client: Client, **terms: Any) -> None:
-        raise Hired(client, **terms)
+    def refuse(client: Client, **given: Any) -> None:
+        raise WorkerCreated(client, **given)
 
-    def hire(*options: str) -> dict[str, Any]:
-        with pytest.raises(Hired) as raised:
+    def create(*options: str) -> dict[str, Any]:
+        with pytest.raises(WorkerCreated) as raised:
             holdfast("worker", *options)
-        return raised.value.terms
+        return raised.value.given
 
     (tmp_path / "holdfast.toml").write_text(FILE)
     monkeypatch.setattr("holdfast.cli.worker.Worker", refuse)
-    return hire
+    return create
 
 
-def test_a_worker_has_the_terms_of_the_file_as_a_supervised_one_would(hired: Hire) -> None:
-    terms = hired()
+def test_a_worker_has_the_settings_of_the_file_like_a_supervised_one(passed_by: CreateWorker) -> None:
+    given = passed_by()
 
-    assert (terms["concurrency"], terms["lease"], terms["grace"], terms["timeout"]) == (3, 7, 5, 9)
-    assert (terms["poll_without_wakeups"], terms["poll_interval"]) == (0.5, 60)
-    assert (terms["renew_interval"], terms["mismatch_timeout"]) == (2, 120)
-    assert terms["retry"] == Retry(max_attempts=2)
-    assert set(terms["types"]) == {"add", "burst", "compare", "refuse", "rest", "forget", "login", "ship"}
+    assert (given["concurrency"], given["lease"], given["grace"], given["timeout"]) == (3, 7, 5, 9)
+    assert (given["poll_without_wakeups"], given["poll_interval"]) == (0.5, 60)
+    assert (given["renew_interval"], given["mismatch_timeout"]) == (2, 120)
+    assert given["retry"] == Retry(max_attempts=2)
+    assert set(given["types"]) == {"add", "burst", "compare", "refuse", "rest", "forget", "login", "ship"}
     assert logging.getLogger().level == logging.WARNING
     assert isinstance(logging.getLogger().handlers[0].formatter, JsonFormatter)
 
 
-def test_a_worker_has_the_terms_of_the_group_that_is_named(holdfast: CommandLine, hired: Hire) -> None:
-    terms = hired("--group", "cpu")
+def test_a_worker_has_the_settings_of_the_group_that_is_named(holdfast: CommandLine, passed_by: CreateWorker) -> None:
+    given = passed_by("--group", "cpu")
 
-    assert (terms["concurrency"], terms["lease"], terms["types"]) == (1, 7, ("twice", "total"))
+    assert (given["concurrency"], given["lease"], given["types"]) == (1, 7, ("twice", "total"))
     assert "there are: default, cpu" in holdfast("worker", "--group", "gpu", exit=2).err
 
 
-def test_a_worker_s_options_come_before_the_file(hired: Hire) -> None:
+def test_a_worker_s_options_come_before_the_file(passed_by: CreateWorker) -> None:
     options = ["--concurrency", "4", "--lease", "8s", "--grace", "0", "--types", "total", "--log-level", "debug"]
-    terms = hired(*options)
+    given = passed_by(*options)
 
-    assert (terms["concurrency"], terms["lease"], terms["grace"], terms["types"]) == (4, 8, 0, ["total"])
+    assert (given["concurrency"], given["lease"], given["grace"], given["types"]) == (4, 8, 0, ["total"])
     assert logging.getLogger().level == logging.DEBUG
 
 
-def test_the_file_s_renewal_interval_belongs_to_the_file_s_lease(holdfast: CommandLine, hired: Hire) -> None:
-    assert hired("--lease", "8s")["renew_interval"] is None
-    assert hired("--renew-interval", "1s")["renew_interval"] == 1
-    assert hired("--lease", "8s", "--renew-interval", "4s")["renew_interval"] == 4
+def test_the_file_s_renewal_interval_belongs_to_the_file_s_lease(
+    holdfast: CommandLine, passed_by: CreateWorker
+) -> None:
+    assert passed_by("--lease", "8s")["renew_interval"] is None
+    assert passed_by("--renew-interval", "1s")["renew_interval"] == 1
+    assert passed_by("--lease", "8s", "--renew-interval", "4s")["renew_interval"] == 4
 
 
-def test_a_worker_s_defaults_are_those_that_config_shows(holdfast: CommandLine, hired: Hire, tmp_path: Path) -> None:
+def test_a_worker_s_defaults_are_those_that_config_shows(
+    holdfast: CommandLine, passed_by: CreateWorker, tmp_path: Path
+) -> None:
     (tmp_path / "holdfast.toml").unlink()
     shown = holdfast.json("config")["workers"]
 
-    terms = hired()
+    given = passed_by()
 
-    assert (terms["lease"], terms["grace"], terms["concurrency"], terms["poll_without_wakeups"] * 1000) == (
+    assert (given["lease"], given["grace"], given["concurrency"], given["poll_without_wakeups"] * 1000) == (
         shown["lease_timeout_seconds"], shown["grace_seconds"], shown["concurrency"], shown["poll_interval_ms"],
     )  # fmt: skip
-    assert terms["mismatch_timeout"] == shown["mismatch_timeout_seconds"] == 3600
-    assert terms["renew_interval"] is None
+    assert given["mismatch_timeout"] == shown["mismatch_timeout_seconds"] == 3600
+    assert given["renew_interval"] is None
 
 
 def test_a_worker_reports_the_line_of_an_unknown_type_of_a_group(
-    holdfast: CommandLine, hired: Hire, tmp_path: Path
+    holdfast: CommandLine, passed_by: CreateWorker, tmp_path: Path
 ) -> None:
     (tmp_path / "holdfast.toml").write_text('[workers.cpu]\ntypes = ["missing"]\n')
 

@@ -26,8 +26,8 @@ TERMS = (TypeTerms("resize", LEASE, 25),)
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take longer to restart a server than a call is tried again."""
+def long_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry calls for longer than usual: a busy machine may need that time to restart a server."""
     monkeypatch.setattr(errors, "RETRY_FOR", TIMEOUT)
 
 
@@ -89,7 +89,7 @@ def test_subscribers_receive_anything_when_the_server_is_lost(own_server: Postgr
     store.close_sync()
 
 
-@pytest.mark.usefixtures("patient")
+@pytest.mark.usefixtures("long_retries")
 def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address())
     store.migrate_sync()
@@ -153,7 +153,7 @@ async def test_a_cancelled_task_leaves_no_connection_in_use(
     await store.close()
 
 
-@pytest.mark.usefixtures("patient")
+@pytest.mark.usefixtures("long_retries")
 def test_a_read_only_server_is_waited_for(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()
@@ -184,7 +184,7 @@ def test_renewals_do_not_wait_for_a_transaction_that_holds_another_job(store: Po
     assert renewed.leased_until > second.leased_until
 
 
-@pytest.mark.usefixtures("patient")
+@pytest.mark.usefixtures("long_retries")
 def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()

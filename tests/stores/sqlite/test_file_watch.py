@@ -1,4 +1,4 @@
-"""The watch, with real processes on the other side of the file."""
+"""The file watch, with real processes that write to the file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch,
 from tests.stores.sqlite.descriptors import under
 
 PROMPTLY = 60.0
-"""Far more than any wake-up takes, so that a busy machine fails no test; what is lost never comes."""
+"""Seconds: far more than a wake-up needs on a busy machine. A lost wake-up never arrives."""
 
 POKING = """
 import sys, time
@@ -225,7 +225,7 @@ def test_many_commits_share_few_calls(path: Path) -> None:
 
             took = time.monotonic() - began
             count = settle(calls)
-    # One look in five milliseconds while changes keep coming, and the looks of one schedule after the last.
+    # One check in five milliseconds during the changes, and the checks of one schedule after the last change.
     assert 1 <= count <= 200 * took + 10
 
 
@@ -237,7 +237,7 @@ def test_a_commit_with_a_notification_causes_one_call(path: Path) -> None:
             connection.execute("insert into t values (1)")
             notifier.notify()
 
-            # The commit's own change may have been looked at before the poke was made.
+            # The file may have been checked after the commit and before the notification.
             assert 1 <= settle(calls) <= 2
 
 

@@ -1,4 +1,4 @@
-"""The cost of the hot statements does not grow with what lies beside their rows."""
+"""The cost of the frequent statements does not grow with the number of other rows."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def test_a_statement_that_ends_the_transaction_is_rejected(store: SqliteStore) -
 
 
 def test_sqlite_rejects_the_statement_on_a_cursor_of_another_class(store: SqliteStore) -> None:
-    store.begin_sync().commit()  # on the same connection: a statement that Python has kept is not asked about again
+    store.begin_sync().commit()  # caches the statement: SQLite calls the authorizer only when it prepares one
     tx = store.begin_sync()
     with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
         sqlite3.Cursor(tx.native).execute("commit")

@@ -80,7 +80,7 @@ async def test_an_async_transaction_delivers_what_it_committed(kind: Any, path: 
 
 
 def test_a_call_inside_an_open_transaction_waits_for_no_lock(path: Path, store: SqliteStore) -> None:
-    """The look for marks is a read: a write would wait for the transaction that is open in the same thread."""
+    """The search for marks is a read: a write would wait for the transaction that is open in the same thread."""
     reported: list[Event] = []
     with SyncClient(store, jobs, observers=[reported.append]) as client:
         with plain(path) as tx:

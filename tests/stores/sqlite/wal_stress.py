@@ -135,7 +135,7 @@ def _write(path: Path, name: int, discipline: Discipline, checkpointing: int, re
                 _spin(5e-5)
                 for _ in range(3):
                     commit()
-                # Asked of the other connection: the one that wrote may answer from its cache what the file lost.
+                # Read by the other connection: the cache of the one that wrote may contain rows that the file has lost.
                 [(seen,)] = other.execute("select max(n) from row where writer = ?", [name]).fetchall()
                 if seen != n:
                     raise LookupError(f"writer {name} committed row {n} and now sees {seen} as its last")
