@@ -20,6 +20,7 @@ import msgspec
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
 from holdfast.core.lanes import Choice, Lane, LaneKind, Track, WaitingJob, choose, interval, rate_allows_at
+from holdfast.stores.sql.lane_rows import JobRow, LaneRow, TrackRow
 from holdfast.stores.sql.plan import Execution, Many, Row, Statement
 
 R = TypeVar("R")
@@ -46,9 +47,10 @@ class Pass:
     """Parked tracks that may run, beyond the limit of the claim: they become ready."""
     changed: bool = False
     """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
-    fronts: dict[str, Row] = field(default_factory=dict[str, Row])
+    fronts: dict[str, JobRow] = field(default_factory=dict[str, JobRow])
     """Chain at the front of an order to the row of its pending job."""
-
+    following: dict[str, Micros | None] = field(default_factory=dict[str, "Micros | None"])
+    """Track of which as many jobs were read as asked for, to the time at which the next one is due. None: no more."""
     claimed: set[str] = field(default_factory=set[str])
     """The chains of the chosen jobs."""
     kinds: set[LaneKind] = field(default_factory=set[LaneKind])
@@ -114,16 +116,16 @@ class LaneClaims:
         pairs = yield Statement(self._sql["lanes_waking"], parameters)
         waking = {lane for lane, _ in pairs} | {lane for lane, refund in changed.items() if refund}
         yield Statement(self._sql["tracks_due"], {"types": as_text(list(types)), "now": now})
-        rows: list[Row] = []
+        rows: list[TrackRow] = []
         for ready in self.ready_parameters(types, limit):
-            rows += yield Statement(self._sql["tracks_ready"], ready)
+            rows += map(TrackRow._make, (yield Statement(self._sql["tracks_ready"], ready)))
         for woken in self.woken_parameters([pair for pair in pairs if pair[1] in types], limit):
-            rows += yield Statement(self._sql["tracks_woken"], woken)
-        rows.sort(key=lambda row: (-row[2], row[5]))
-        for id, type, priority, fair, lanes, _, parked in rows[:limit]:
-            track_lanes = msgspec.json.decode(lanes, type=list[str])
-            found.tracks.append(Track(id, type, priority, fair, track_lanes, parked=parked))
-        found.late = [id for id, *_, parked in rows[limit:] if parked is not None]
+            rows += map(TrackRow._make, (yield Statement(self._sql["tracks_woken"], woken)))
+        rows.sort(key=lambda row: (-row.priority, row.turn))
+        for row in rows[:limit]:
+            lanes = msgspec.json.decode(row.lanes, type=list[str])
+            found.tracks.append(Track(row.track, row.type, row.priority, row.fair, lanes, parked=row.parked))
+        found.late = [row.track for row in rows[limit:] if row.parked is not None]
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
         if not ids:
             return found
@@ -131,47 +133,46 @@ class LaneClaims:
         if missing := [lane for lane in ids if lane not in locked]:
             yield Statement(self._sql["lanes_add"], {"lanes": as_text(missing)})
             yield Statement(self._sql["lanes_lock"], {"lanes": as_text(missing)})
-        for row in (yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})):
-            lane, kind, number, per, burst, tat, running, front, parked, wakes = row
-            found.lanes[lane] = Lane(
-                lane, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes)
-            )  # fmt: skip
+        states = map(LaneRow._make, (yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})))
+        found.lanes = {row.lane: row.as_lane() for row in states}
         found.kinds = {lane.kind for lane in found.lanes.values()}
         for lane, weight in changed.items():
-            if weight and found.lanes[lane].number > 0:
-                state = found.lanes[lane]
-                state.tat -= interval(weight, number=state.number, per=state.per)
+            if weight and (rate := found.lanes[lane]).number > 0:
+                rate.tat -= interval(weight, number=rate.number, per=rate.per)
         yield from self._read_jobs(execution, found, limit)
         return found
 
     def _read_jobs(self, execution: Execution, found: Pass, limit: int) -> LanePlan[None]:
         chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None})
         if chains:
-            for row in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
-                found.fronts[row[3]] = row
+            for columns in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
+                row = JobRow(*columns)
+                found.fronts[row.chain_id] = row
         found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
         if not found.tracks:
             return
         number = -(-limit // len(found.tracks))
         plain = [track for track in found.tracks if not self._orders(found, track)]
-        asked = [{"track": each.id, "type": each.type, "priority": each.priority} for each in plain]
-        parameters = {"tracks": as_text(asked), "limit": number, "now": execution.now}
+        parameters = {"tracks": _asked(plain), "limit": number, "now": execution.now}
         rows: list[Row] = (yield Statement(self._sql["track_jobs"], parameters)) if plain else []
         by_id = {track.id: track for track in found.tracks}
-        for row in rows:
-            by_id[row[0]].jobs.append(_waiting_job(found, by_id[row[0]], row))
+        for row in map(JobRow._make, rows):
+            track = by_id[row.track]
+            track.jobs.append(_waiting_job(found, row))
+            if len(track.jobs) == number:
+                found.following[row.track] = row.following
         for track in found.tracks:
             for lane in self._orders(found, track)[:1]:
-                row = found.fronts.get(found.lanes[lane].front or "")
-                if row is not None and row[0] == track.id and row[7] <= execution.now:
-                    track.jobs.append(_waiting_job(found, track, row))
+                front = found.fronts.get(found.lanes[lane].front or "")
+                if front is not None and front.track == track.id and front.scheduled_at <= execution.now:
+                    track.jobs.append(_waiting_job(found, front))
 
     def _waits_in_order(self, found: Pass, track: Track) -> bool:
         """Whether a track stays parked at an order: the job at the front is in another track."""
         if track.parked is None or found.lanes[track.parked].kind != "order":
             return False
         front = found.fronts.get(found.lanes[track.parked].front or "")
-        return front is None or front[0] != track.id
+        return front is None or front.track != track.id
 
     def _orders(self, found: Pass, track: Track) -> list[str]:
         if "order" not in found.kinds:
@@ -201,16 +202,16 @@ class LaneClaims:
 
     def _save_tracks(self, execution: Execution, found: Pass) -> LanePlan[None]:
         changes: list[dict[str, Any]] = [{"track": id, "ready_at": 0, "parked": None} for id in found.late]
-        if found.tracks:
-            asked = [{"track": each.id, "type": each.type, "priority": each.priority} for each in found.tracks]
-            rows = yield Statement(self._sql["track_next"], {"tracks": as_text(asked)})
-            first: dict[str, Micros | None] = dict(rows)
-            if empty := [each.id for each in found.tracks if first[each.id] is None]:
-                yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
-            for track in found.tracks:
-                at = first[track.id]
-                if at is not None and (change := self._changed_track(found, track, at, execution.now)) is not None:
-                    changes.append(change)
+        first = dict(found.following)
+        first.update({track.id: execution.now for track in found.tracks if track.jobs})
+        if unread := [track for track in found.tracks if track.id not in first]:
+            first.update((yield Statement(self._sql["track_next"], {"tracks": _asked(unread)})))
+        if empty := [each.id for each in found.tracks if first[each.id] is None]:
+            yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
+        for track in found.tracks:
+            at = first[track.id]
+            if at is not None and (change := self._changed_track(found, track, at, execution.now)) is not None:
+                changes.append(change)
         if changes:
             yield self.rows_instruction("track_save", changes)
 
@@ -220,10 +221,10 @@ class LaneClaims:
         for lane in self._orders(found, track)[:1] if parked is None else ():
             front = found.lanes[lane].front
             row = found.fronts.get(front or "")
-            if row is None or row[0] != track.id or front in found.claimed:
+            if row is None or row.track != track.id or front in found.claimed:
                 parked = lane
             else:
-                at = row[7]
+                at = row.scheduled_at
         if parked is None and track.parked is not None and found.lanes[track.parked].full:
             parked = track.parked
         if parked is not None:
@@ -245,16 +246,13 @@ class LaneClaims:
         for lane in orders:
             row = found.fronts.get(found.lanes[lane].front or "")
             if row is not None:
-                fronts.append({"lane": lane, "track": row[0]})
-                execution.hints.due.add(row[8])
+                fronts.append({"lane": lane, "track": row.track})
+                execution.hints.due.add(row.type)
                 found.changed = True
         if fronts:
             yield self.rows_instruction("track_unpark_one", fronts)
         others = sorted(room.keys() - set(orders))
-        if not others:
-            return
-        pairs = yield Statement(self._sql["parked_types"], {"lanes": as_text(others)})
-        if pairs:
+        if others and (pairs := (yield Statement(self._sql["parked_types"], {"lanes": as_text(others)}))):
             rooms = [{"lane": lane, "type": type, "room": room[lane]} for lane, type in sorted(pairs)]
             yield self.rows_instruction("track_unpark", rooms)
             execution.hints.due.update(type for _, type in pairs)
@@ -288,10 +286,13 @@ def counted_jobs(found: Pass) -> list[int]:
     ]
 
 
-def _waiting_job(found: Pass, track: Track, row: Row) -> WaitingJob:
-    _, seq, id, chain_id, attempt, counted, details, *_ = row
+def _asked(tracks: Iterable[Track]) -> str:
+    return as_text([{"track": each.id, "type": each.type, "priority": each.priority} for each in tracks])
+
+
+def _waiting_job(found: Pass, row: JobRow) -> WaitingJob:
     weights: dict[str, int] = {}
-    if "rate" in found.kinds and any(found.lanes[lane].kind == "rate" for lane in track.lanes):
-        lanes = lanes_of(details)
+    if row.details is not None and "rate" in found.kinds:
+        lanes = lanes_of(row.details)
         weights = {} if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
-    return WaitingJob(seq, id, chain_id, counted != attempt + 1, weights)
+    return WaitingJob(row.seq, row.id, row.chain_id, row.counted != row.attempt + 1, weights)

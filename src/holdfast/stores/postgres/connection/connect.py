@@ -104,6 +104,7 @@ def _limits(address: PostgresAddress) -> Statement:
     Read committed: a statement that finds a row changed by another transaction continues with the new version. With a
     stricter level it fails.
     Generic plans: planning a claim costs more than executing it, and a custom plan is no better.
+    By index: a plan that was made for an empty table and reads it whole would be kept when the table has grown.
     No JIT: a generic plan overestimates its rows, and compiling takes a hundred times as long as executing.
     Idle transactions end too: a process that stops between two statements of a verb would keep its locks, for example
     those of lanes. Transactions with code of the application have other sessions.
@@ -113,7 +114,8 @@ def _limits(address: PostgresAddress) -> Statement:
         f"select set_config('statement_timeout', '{milliseconds}', false), "
         f"set_config('idle_in_transaction_session_timeout', '{milliseconds}', false), "
         "set_config('default_transaction_isolation', 'read committed', false), "
-        f"set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), ({KEEPALIVES})"
+        "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), "
+        f"set_config('enable_seqscan', 'off', false), set_config('enable_mergejoin', 'off', false), ({KEEPALIVES})"
     )
 
 

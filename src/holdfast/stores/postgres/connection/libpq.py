@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import select
+import time
 from collections.abc import Coroutine, Generator, Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
@@ -19,6 +20,7 @@ from psycopg.pq.abc import PGresult
 
 from holdfast.engine import generators
 from holdfast.stores.postgres.connection.arrays import literal
+from holdfast.stores.postgres.connection.plan_age import PlanAge
 from holdfast.stores.postgres.connection.rendering import Rendered
 from holdfast.stores.postgres.connection.socket_watch import SocketWatch
 from holdfast.stores.postgres.plan import Result
@@ -41,6 +43,9 @@ class SimpleQuery(NamedTuple):
     text: bytes
 
 
+_DISCARD_PLANS = SimpleQuery(b"discard plans")
+
+
 class Session:
     """The protocol of one connection: one statement at a time."""
 
@@ -49,6 +54,7 @@ class Session:
         self._encoding = connection.info.encoding
         self._rows = Transformer(connection)
         self._names: dict[bytes, bytes] = {}
+        self._plans = PlanAge(time.monotonic())
         self.prepares = False
         """Whether statements are prepared at their first use. False behind a pooler, where the session may change.
 
@@ -64,14 +70,18 @@ class Session:
         left = iter(sets)
         values = self._next(statement, left)
         while values is not None:
+            begun: float | None = None
             if not self.prepares or not values:
                 self._server.send_query_params(statement.encoded, values, result_format=pq.Format.BINARY)
             else:
                 name = yield from self._prepared(statement)
+                begun = time.monotonic()
                 self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
             yield from self._flush()
             values = self._next(statement, left)
             result += self._loaded((yield from self._answer()))
+            if begun is not None:
+                self._plans.performed(begun, time.monotonic())
         return result
 
     def run_script(self, script: SimpleQuery) -> Conversation[Result]:
@@ -92,10 +102,12 @@ class Session:
             return (yield from self.execute(statement, (parameters,)))
         name, notify_name = (yield from self._prepared(statement)), (yield from self._prepared(notify))
         self._server.enter_pipeline_mode()
+        begun = time.monotonic()
         self._pipeline(name, self._values(statement, parameters))
         self._pipeline(notify_name, self._values(notify, notify_parameters))
         yield from self._flush()
         result = Result(self._loaded((yield from self._answer(piped=True))))
+        self._plans.performed(begun, time.monotonic())
         try:
             result.notified = bool((yield from self._answer(piped=True)).ntuples)
         except psycopg.Error as error:
@@ -117,6 +129,9 @@ class Session:
 
     def _prepared(self, statement: Rendered) -> Conversation[bytes]:
         """The name of a prepared statement. Prepares it at its first use."""
+        if self._plans.outdated:
+            yield from self.run_script(_DISCARD_PLANS)
+            self._plans.discarded(time.monotonic())
         name = self._names.get(statement.encoded)
         if name is None:
             name = b"holdfast_%d" % len(self._names)

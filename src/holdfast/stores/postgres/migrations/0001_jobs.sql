@@ -407,15 +407,18 @@ create table holdfast.place (
 create index place_chain on holdfast.place (chain_id);
 
 -- Lanes and tracks that the next claim reads again. Starts and settlements only add rows here, so that they lock no lane.
+-- A row has either a lane or the track of a new job. Those of lanes are read first, however many jobs are new.
 create table holdfast.lane_change (
-    seq bigint generated always as identity primary key,
+    seq bigint generated always as identity,
+    new boolean not null generated always as (track is not null) stored,
     lane text collate "C",
     track text collate "C",
     type text collate "C",
     priority bigint,
     details text,
     -- How much of a rate was not used.
-    refund bigint
+    refund bigint,
+    primary key (new, seq)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 create function holdfast.lane_rules(details text)
@@ -476,6 +479,9 @@ begin
 end $$;
 
 create function holdfast.lanes_updated() returns trigger language plpgsql as $$
+declare
+    -- Most jobs have no order. The text may also be part of a key: then the chain has no places.
+    ordered boolean := new.in_order or strpos(new.details, 'order') > 0;
 begin
     if old.status = 'running' and new.status <> 'running' then
         with freed as (
@@ -489,7 +495,7 @@ begin
         end if;
     end if;
     if new.status <> old.status and (old.status in ('failed', 'cancelled')
-       or exists (select 1 from holdfast.place where place.chain_id = new.chain_id)) then
+       or ordered and exists (select 1 from holdfast.place where place.chain_id = new.chain_id)) then
         insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
         if new.status in ('completed', 'failed', 'cancelled') then
             -- A claim may have put off its track until it is due.
@@ -520,7 +526,9 @@ begin
     if new.track is not null and new.status = 'pending' then
         insert into holdfast.lane_change (track, type, priority, details)
         values (new.track, new.type, new.priority, new.details);
-        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        if ordered then
+            insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        end if;
     end if;
     return null;
 end $$;
@@ -559,8 +567,9 @@ end $$;
 
 create trigger lanes_created after insert on holdfast.job
     for each row when (new.track is not null) execute function holdfast.lanes_created();
+-- A claim writes the lanes of its jobs itself.
 create trigger lanes_updated after update of status, scheduled_at, track, counted on holdfast.job
-    for each row when (new.track is not null or new.in_order) execute function holdfast.lanes_updated();
+    for each row when ((new.track is not null or new.in_order) and new.status <> 'running') execute function holdfast.lanes_updated();
 create trigger lanes_replaced after update of debounced_at on holdfast.job
     for each row when (old.track is not null or new.track is not null) execute function holdfast.lanes_replaced();
 create trigger lanes_deleted after delete on holdfast.job

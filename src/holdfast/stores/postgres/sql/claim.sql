@@ -12,7 +12,7 @@ with recursive clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), lanes as materialized (
-    select (select lane_change.seq from holdfast.lane_change order by lane_change.seq limit 1) is not null
+    select (select lane_change.seq from holdfast.lane_change order by lane_change.new, lane_change.seq limit 1) is not null
         or (select lane.wake_at from holdfast.lane where lane.wake_at is not null order by lane.wake_at limit 1)
            <= (select clock.now from clock) is true
         or exists (select 1 from unnest(:types::text[]) served (type)

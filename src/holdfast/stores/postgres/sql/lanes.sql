@@ -1,55 +1,64 @@
 -- lanes_admit: add the tracks of new jobs, with their lanes and limits. A statement of its own: the rows are visible to all
 -- when a claim locks them. Returns the types, and the number of the next turn.
--- A track that exists is locked, so that this statement waits for a claim that is about to delete it. It is written only if
--- a claim would not read it: a ready track, or one that is parked at a limit or a rate, stays as it is.
+-- A track that exists is locked, so that this statement waits for a claim that is about to delete it: then `known` does not
+-- have it. It is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate, stays.
 with begun as materialized (
     select holdfast.clock(null) * 4096 as turn
 ), taken as materialized (
     delete from holdfast.lane_change
-     where lane_change.seq = any(array(
-        select new.seq from holdfast.lane_change new where new.track is not null order by new.seq limit 1000 for update skip locked))
+     where lane_change.new and lane_change.seq = any(array(
+        select change.seq from holdfast.lane_change change where change.new order by change.seq limit 1000 for update skip locked))
     returning lane_change.seq, lane_change.track, lane_change.type, lane_change.priority, lane_change.details
 ), first as materialized (
     select distinct on (taken.track) taken.* from taken order by taken.track, taken.seq
 ), orders as materialized (
-    select known.name from holdfast.limits known where known.kind = 'order'
-), rule as materialized (
-    -- The lanes and limits of a track that exists are known.
-    select found.*
+    select limits.name from holdfast.limits where limits.kind = 'order'
+), known as materialized (
+    select found.track, found.ready_at <> 0 or split_part(found.parked, chr(31), 1) in (select orders.name from orders) as waits
       from first
-     cross join lateral holdfast.lane_rules(first.details) found
-     where not exists (select 1 from holdfast.track known where known.track = first.track)
+     cross join lateral (
+        select track.track, track.ready_at, track.parked from holdfast.track where track.track = first.track for update) found
+), unknown as materialized (
+    select first.*, first.details::json -> 'lanes' as lanes from first
+     where first.track not in (select known.track from known)
+), rule as materialized (
+    select found.* from unknown cross join lateral holdfast.lane_rules(unknown.details) found
 ), new_limits as (
     insert into holdfast.limits (name, kind, declared, per, burst)
     select distinct on (split_part(rule.lane, chr(31), 1)) split_part(rule.lane, chr(31), 1), rule.kind, rule.number, rule.per, rule.burst
       from rule
-     where not exists (select 1 from holdfast.limits known where known.name = split_part(rule.lane, chr(31), 1))
+     where not exists (select 1 from holdfast.limits where limits.name = split_part(rule.lane, chr(31), 1))
      order by split_part(rule.lane, chr(31), 1)
         on conflict do nothing
 ), new_lanes as (
     insert into holdfast.lane (lane)
     select distinct rule.lane collate "C" from rule
-     where not exists (select 1 from holdfast.lane known where known.lane = rule.lane)
+     where not exists (select 1 from holdfast.lane where lane.lane = rule.lane)
      order by 1
         on conflict do nothing
 ), new_tracks as (
     insert into holdfast.track (track, type, priority, fair, lanes, turn)
-    select first.track, first.type, first.priority, first.details::json -> 'lanes' ->> 'fair',
-           (select json_agg(found ->> 'lane')::text from json_array_elements(first.details::json -> 'lanes' -> 'rules') found),
-           begun.turn + rank() over (order by first.seq)
-      from first, begun
-     order by first.track
+    select unknown.track, unknown.type, unknown.priority, unknown.lanes ->> 'fair',
+           (select json_agg(found ->> 'lane')::text from json_array_elements(unknown.lanes -> 'rules') found),
+           begun.turn + rank() over (order by unknown.seq)
+      from unknown, begun
+     order by unknown.track
         on conflict (track) do update
        set ready_at = 0,
            parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
      where track.ready_at <> 0 or split_part(track.parked, chr(31), 1) in (select orders.name from orders)
+), read_again as (
+    update holdfast.track
+       set ready_at = 0,
+           parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
+     where track.track = any(array(select known.track from known where known.waits))
 )
 select array(select distinct first.type from first), begun.turn + 2048 from begun
 
 -- lanes_present: whether a claim of these types may find jobs with lanes.
 -- The order lets the planner read each table by its index, also in a plan that was made while the table was empty. After many
 -- starts, `lane_change` has many deleted rows.
-select (select lane_change.seq from holdfast.lane_change order by lane_change.seq limit 1) is not null
+select (select lane_change.seq from holdfast.lane_change order by lane_change.new, lane_change.seq limit 1) is not null
     or (select lane.wake_at from holdfast.lane where lane.wake_at is not null order by lane.wake_at limit 1)
        <= holdfast.clock(:now::bigint) is true
     or exists (select 1 from unnest(:types::text[]) served (type)
@@ -57,14 +66,10 @@ select (select lane_change.seq from holdfast.lane_change order by lane_change.se
                   and (select track.ready_at from holdfast.track where track.parked is null and track.type = served.type
                         order by track.ready_at limit 1) <= holdfast.clock(:now::bigint))
 
--- lanes_by_index: let the next statements of the transaction read tables by their indexes.
--- A statement is planned once per connection. The tables of lanes are often empty then, and a plan that reads them whole would stay.
-select set_config('enable_seqscan', 'off', true)
-
 -- lane_changes: take the lanes that have changed.
 delete from holdfast.lane_change
- where lane_change.seq = any(array(
-    select old.seq from holdfast.lane_change old where old.lane is not null order by old.seq limit :limit::bigint for update skip locked))
+ where not lane_change.new and lane_change.seq = any(array(
+    select change.seq from holdfast.lane_change change where not change.new order by change.seq limit :limit::bigint for update skip locked))
 returning lane_change.lane, lane_change.refund
 
 -- lanes_add: add lanes that the store does not have.
@@ -158,10 +163,14 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
   join holdfast.limits rule on rule.name = split_part(lane.lane, chr(31), 1)
 
 -- track_jobs: lock the first due jobs of each of these tracks. Jobs that another transaction has locked are skipped.
-select first.*
+-- The last column: when the next job of the track is due, which is not locked.
+select first.*, (select job.scheduled_at from holdfast.job
+                  where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
+                  order by job.scheduled_at, job.seq offset :limit::bigint limit 1)
   from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
  cross join lateral (
-    select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+    select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+           case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
       from holdfast.job
      where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
        and job.scheduled_at <= :now::bigint
@@ -208,21 +217,25 @@ select wanted.track,
   from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
 
 -- track_save: write the state of locked tracks after a claim.
-update holdfast.track set ready_at = given.ready_at, parked = given.parked
-  from json_to_recordset(:rows::json) given (track text, ready_at bigint, parked text)
- where track.track = given.track
+with given as materialized (
+    select wanted.* from json_to_recordset(:rows::json) wanted (track text, ready_at bigint, parked text)
+)
+update holdfast.track set ready_at = given.ready_at, parked = given.parked from given
+ where track.track = any(array(select given.track from given)) and track.track = given.track
 
 -- tracks_delete: forget tracks without waiting jobs.
 delete from holdfast.track where track.track = any(array(select json_array_elements_text(:tracks::json)))
 
 -- track_turn: put the tracks of a lane that was served behind all others. Tracks of other claims are skipped.
-with served as materialized (
-    select same.track, wanted.turn
-      from json_to_recordset(:rows::json) wanted (fair text, turn bigint)
-      join holdfast.track same on same.fair = wanted.fair
-       for update of same skip locked
+with given as materialized (
+    select wanted.* from json_to_recordset(:rows::json) wanted (fair text, turn bigint)
+), served as materialized (
+    select same.track, given.turn
+      from given
+     cross join lateral (select track.track from holdfast.track where track.fair = given.fair for update skip locked) same
 )
-update holdfast.track set turn = served.turn from served where track.track = served.track
+update holdfast.track set turn = served.turn from served
+ where track.track = any(array(select served.track from served)) and track.track = served.track
 
 -- parked_types: the types of the tracks that are parked at these lanes.
 -- The recursion follows the index from one type to the next, however many tracks are parked.
@@ -254,7 +267,7 @@ with given as materialized (
     select distinct given.lane from given
      where not exists (select 1 from best where best.lane = given.lane and best.type = given.type)
 )
-update holdfast.track set parked = null, ready_at = 0 from best where track.track = best.track
+update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
 
 -- track_unpark_one: make a track ready if it is parked at this lane. See track_unpark.
 with given as materialized (
@@ -271,7 +284,7 @@ with given as materialized (
       join holdfast.track on track.track = given.track and track.parked = given.lane
      where not exists (select 1 from best where best.track = given.track)
 )
-update holdfast.track set parked = null, ready_at = 0 from best where track.track = best.track
+update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
 
 -- held_orders: failed jobs that hold a place in an order.
 select place.lane, job.id

@@ -23,7 +23,7 @@ with recursive wanted as materialized (
       from level
      where level.priority is not null
     union all
-    (select 0 from holdfast.lane_change order by lane_change.seq limit 1)
+    (select 0 from holdfast.lane_change order by lane_change.new, lane_change.seq limit 1)
     union all
     select min(lane.wake_at) from holdfast.lane where lane.wake_at is not null
     union all

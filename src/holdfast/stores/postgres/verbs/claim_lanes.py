@@ -14,7 +14,6 @@ from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, as_text, change
 from holdfast.stores.sql.plan import Row, Statement
 
 _ADMIT = SQL["lanes_admit"]
-_BY_INDEX = SQL["lanes_by_index"]
 _CHANGES = SQL["lane_changes"]
 _PLAIN_PRIORITIES = SQL["plain_priorities"]
 _CLAIM_CHOSEN = SQL["claim_chosen"]
@@ -50,7 +49,6 @@ def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[st
         ((admitted, turn),) = yield Statement(_ADMIT)
         execution.hints.due.update(admitted)
         yield from execution.begin()
-        yield Statement(_BY_INDEX)
         changed = changed_lanes((yield Statement(_CHANGES, {"limit": CHANGES})))
         found = yield from _LANES.find(execution, types, changed, limit)
         newly_idle = found.idle - idle

@@ -124,8 +124,14 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
   join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
  where lane.lane in (select value from json_each(:lanes))
 
--- track_jobs: the first due jobs of each of these tracks.
-select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+-- track_jobs: the first due jobs of each of these tracks. The last column: when the next job of the track is due.
+select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type,
+       (select next.scheduled_at from holdfast_job next
+         where next.status = 'pending' and next.type = json_extract(wanted.value, '$.type')
+           and next.track = json_extract(wanted.value, '$.track') and next.priority = json_extract(wanted.value, '$.priority')
+         order by next.scheduled_at, next.seq
+         limit 1 offset :limit)
   from json_each(:tracks) wanted
   join holdfast_job job on job.seq in (
     select first.seq from holdfast_job first

@@ -1,0 +1,33 @@
+"""When the server has to plan the prepared statements of a session again.
+
+The server plans a prepared statement once, with the sizes that its tables have at that moment. A worker that waits at
+an empty queue has plans for empty tables, in which all indexes cost the same. They would read whole tables after many
+jobs were started, until autovacuum analyzes the tables. The planner knows the real size of a table without statistics,
+so it is enough to plan again: after a slow statement, if the plans are not new.
+"""
+
+from __future__ import annotations
+
+SLOW_SECONDS = 0.002
+"""Most statements with a good plan are faster. Others cost one more planning of each statement per KEEP_SECONDS."""
+
+KEEP_SECONDS = 5.0
+
+
+class PlanAge:
+    """The age of the plans of one session."""
+
+    def __init__(self, now: float) -> None:
+        self._planned_at = now
+        self.outdated = False
+        """Whether to plan all statements again before the next one."""
+
+    def performed(self, begun: float, ended: float) -> None:
+        """A prepared statement took this time."""
+        if ended - begun >= SLOW_SECONDS and begun - self._planned_at >= KEEP_SECONDS:
+            self.outdated = True
+
+    def discarded(self, now: float) -> None:
+        """The server has forgotten the plans."""
+        self._planned_at = now
+        self.outdated = False

@@ -1,0 +1,116 @@
+"""Verbs read few rows although their statements were planned while the tables were empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs, NextDue, Reap, Renew, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.address import parse
+from holdfast.stores.postgres.connection import plan_age
+from holdfast.stores.postgres.connection.plan_age import KEEP_SECONDS, SLOW_SECONDS, PlanAge
+from holdfast.testing.builders import completed, failed, new_job
+from holdfast.testing.lanes import laned, limit
+from tests.waiting import wait_until
+
+HOUR = 3_600_000_000
+ROUNDS = 10
+TYPES = ("plain", "limited")
+SIZES = {"job": 6000, "track": 1000, "lane": 1000, "lane_change": 3000}
+"""The number of rows that each table has after `load`."""
+
+
+@pytest.fixture
+def unanalyzed(address: str, connection: psycopg.Connection) -> Iterator[PostgresStore]:
+    """A store whose tables have no statistics, and get none. Its sessions have the name of the schema."""
+    name = parse(address).schema
+    store = PostgresStore(f"{address}&application_name={name}")
+    store.migrate_sync()
+    for table in SIZES:
+        connection.execute(f'alter table "{store.schema}".{table} set (autovacuum_enabled = false)'.encode())
+    yield store
+    store.close_sync()
+
+
+def test_without_statistics_no_verb_reads_a_whole_table(
+    unanalyzed: PostgresStore, connection: psycopg.Connection
+) -> None:
+    perform_verbs(unanalyzed)
+    load(unanalyzed)
+
+    perform_verbs(unanalyzed)
+
+    unanalyzed.close_sync()
+    assert tables_read_whole(unanalyzed, connection) == []
+
+
+def test_with_statistics_of_empty_tables_no_verb_reads_a_whole_table_after_a_slow_statement(
+    unanalyzed: PostgresStore, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for table in SIZES:
+        connection.execute(f'analyze "{unanalyzed.schema}".{table}'.encode())
+    perform_verbs(unanalyzed)
+    load(unanalyzed)
+    monkeypatch.setattr(plan_age, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(plan_age, "KEEP_SECONDS", 0.0)
+
+    perform_verbs(unanalyzed)
+
+    unanalyzed.close_sync()
+    assert tables_read_whole(unanalyzed, connection) == []
+
+
+def test_statements_are_planned_again_after_a_slow_one_unless_the_plans_are_new() -> None:
+    plans = PlanAge(0.0)
+    plans.performed(KEEP_SECONDS / 2, KEEP_SECONDS / 2 + SLOW_SECONDS)
+    assert not plans.outdated
+    plans.performed(KEEP_SECONDS, KEEP_SECONDS + SLOW_SECONDS / 2)
+    assert not plans.outdated
+    plans.performed(KEEP_SECONDS, KEEP_SECONDS + SLOW_SECONDS * 2)
+    assert plans.outdated
+
+    plans.discarded(KEEP_SECONDS * 2)
+
+    plans.performed(KEEP_SECONDS * 2, KEEP_SECONDS * 2 + SLOW_SECONDS * 2)
+    assert not plans.outdated
+
+
+def load(store: PostgresStore) -> None:
+    """Start many jobs, in other sessions."""
+    other = PostgresStore(store.address)
+    for _ in range(3):
+        other.perform_sync(Start(tuple(new_job("plain") for _ in range(1000))))
+        other.perform_sync(Start(tuple(laned(limit(key=str(key)), type="limited") for key in range(1000))))
+    other.close_sync()
+
+
+def perform_verbs(store: PostgresStore) -> None:
+    for _ in range(ROUNDS):
+        claimed = claim(store)
+        store.perform_sync(NextDue(TYPES))
+        store.perform_sync(Renew(tuple((job.claim, HOUR) for job in claimed)))
+        store.perform_sync(Reap(TYPES, (), 100))
+        store.perform_sync(Settle(tuple(completed(job) for job in claimed[:5])))
+        store.perform_sync(Settle(tuple(failed(job) for job in claimed[5:])))
+
+
+def claim(store: PostgresStore) -> list[Record]:
+    return store.perform_sync(ClaimJobs(tuple(TypeTerms(type, HOUR, 3) for type in TYPES), 10, "worker", "token"))
+
+
+def tables_read_whole(store: PostgresStore, connection: psycopg.Connection) -> list[tuple[str, int]]:
+    """The tables of which the ended sessions read as many rows as if one verb had read all rows in every round."""
+    active = "select count(*) from pg_stat_activity where application_name = %s"
+    wait_until(lambda: connection.execute(active, (store.schema,)).fetchall() == [(0,)])
+    rows = connection.execute(
+        """select relname, seq_tup_read + (select sum(idx_tup_read)::bigint from pg_stat_user_indexes indexes
+                                            where indexes.relid = tables.relid)
+             from pg_stat_user_tables tables
+            where schemaname = %s""",
+        (store.schema,),
+    )
+    return [(table, read) for table, read in rows if table in SIZES and read >= SIZES[table] * ROUNDS]
