@@ -21,7 +21,7 @@ from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, Worker
 from holdfast.engine.operations import GetSteps
 from holdfast.registry.jobs import AnyJobType
 from holdfast.stores.memory import MemoryStore
-from holdfast.worker.process_child import HandlerAborted, HandlerRequest, HandlerReturned
+from holdfast.worker.process_messages import HandlerAborted, HandlerRequest, HandlerReturned
 from holdfast.worker.processes import _Child  # pyright: ignore[reportPrivateUsage]
 from tests.worker import process_jobs
 from tests.worker.harness import Recorder, in_time

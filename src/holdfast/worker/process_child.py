@@ -17,7 +17,7 @@ import traceback
 from contextlib import ExitStack
 from queue import SimpleQueue
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.core.failure import message_of
 from holdfast.core.lifecycle import Reschedule
@@ -25,9 +25,21 @@ from holdfast.engine.audit_user import act_as_handler
 from holdfast.errors import PayloadRefused
 from holdfast.registry.bound import Bound
 from holdfast.registry.job_type import AnyJobType
-from holdfast.worker.current_job import JobInChild, child_notes, current_job
+from holdfast.worker.current_job import child_notes, current_job
 from holdfast.worker.parent_death import signal_when_parent_dies
-from holdfast.worker.steps.child_steps import AttemptInChild, ChildAttempt, HandlerSuspended, StepReply, StepRequest
+from holdfast.worker.process_messages import (
+    Abort,
+    HandlerAborted,
+    HandlerContinued,
+    HandlerRaised,
+    HandlerRequest,
+    HandlerRescheduled,
+    HandlerReturned,
+    InputRefused,
+    Noted,
+    Reply,
+)
+from holdfast.worker.steps.child_steps import AttemptInChild, ChildAttempt, StepReply, StepRequest
 from holdfast.worker.steps.suspended import Suspended
 
 if TYPE_CHECKING:
@@ -35,87 +47,6 @@ if TYPE_CHECKING:
 
 ABORT_SIGNAL: signal.Signals | None = getattr(signal, "SIGUSR1", None)
 """None where the system has no such signal: an aborted handler is then killed without a chance to clean up."""
-
-
-class HandlerRequest(NamedTuple):
-    """Call the handler of this type on this stored input."""
-
-    number: int
-    module: str
-    """The module that attaches the handler. Importing the type alone may import only its declaration."""
-    type: bytes
-    input: bytes
-    job: JobInChild | None = None
-    contexts: bytes | None = None
-    """Pickled: functions whose results are entered around the handler."""
-    attempt: bytes | None = None
-    """Pickled `AttemptInChild`, if the handler takes an attempt."""
-
-
-class Abort(NamedTuple):
-    """End the call of this number."""
-
-    number: int
-    reason: str
-
-
-class HandlerReturned(NamedTuple):
-    """The handler returned a value, encoded as it is stored."""
-
-    output: bytes
-
-
-class HandlerContinued(NamedTuple):
-    """The handler returned the chain's next job."""
-
-    bound: Bound[Any]
-
-
-class HandlerRaised(NamedTuple):
-    """The handler raised."""
-
-    error: bytes | None
-    """Pickled, if it can be unpickled again."""
-    name: str
-    message: str
-    trace: str
-    out_of_memory: bool
-
-
-class InputRefused(NamedTuple):
-    """The input does not match the signature in this process, whose code may be older or newer than the worker's."""
-
-    message: str
-
-
-class HandlerRescheduled(NamedTuple):
-    """The handler raised Reschedule. `cause` is the error that it was raised from, if any."""
-
-    delay: int
-    at: int | None
-    cause: HandlerRaised | None
-
-
-class HandlerAborted(NamedTuple):
-    """The handler ended because of an abort."""
-
-
-class Noted(NamedTuple):
-    """The end of the handler, with what plugins left in `child_notes`."""
-
-    reply: Reply
-    notes: dict[str, bytes]
-
-
-Reply = (
-    HandlerReturned
-    | HandlerContinued
-    | InputRefused
-    | HandlerRaised
-    | HandlerRescheduled
-    | HandlerAborted
-    | HandlerSuspended
-)
 
 
 class Aborted(BaseException):

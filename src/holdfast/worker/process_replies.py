@@ -11,7 +11,7 @@ from holdfast.core.steps import Wait
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.mismatch import InputMismatch
-from holdfast.worker.process_child import (
+from holdfast.worker.process_messages import (
     HandlerContinued,
     HandlerRaised,
     HandlerRescheduled,

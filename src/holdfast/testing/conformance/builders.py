@@ -11,7 +11,9 @@ from holdfast.core.error_groups import StoredFailure, classify
 from holdfast.core.hooks import Failure
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Record
-from holdfast.engine.operations import Filter, ListJobs
+from holdfast.core.waiting_cycles import cycles
+from holdfast.engine.operations import Filter, GetWaiting, ListJobs, Settled
+from holdfast.errors import DependencyCycle
 from holdfast.testing.builders import completed, failed, new_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -57,3 +59,15 @@ def group_of(job: Record | NewJob, error: str) -> StoredFailure:
 
 def grouped_failure(job: Record, error: str = "no luck") -> Settlement:
     return replace(failed(job, error), failure=group_of(job, error))
+
+
+def cycle_of(answer: Settled) -> list[str]:
+    """The cycle because of which a settlement was refused."""
+    assert (answer.lost, answer.unblocked) == (None, ())
+    assert isinstance(answer.refused, DependencyCycle)
+    return answer.refused.chain_ids
+
+
+async def waiting_cycles(harness: Harness) -> list[list[str]]:
+    """The cycles of chains that wait for each other."""
+    return cycles(dict(await harness.perform(GetWaiting(10_000))), 10)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob, Settlement
-from holdfast.core.record import Record, Status
-from holdfast.core.waiting_cycles import MOST_CHAINS, cycles
+from holdfast.core.record import Status
+from holdfast.core.waiting_cycles import MOST_CHAINS
 from holdfast.engine.operations import (
     CancelChains,
     Complete,
     Completion,
     GetWaiting,
     RetryJobs,
-    Settled,
     Start,
     Waiting,
 )
-from holdfast.errors import ChainNotFound, DependencyCycle, HoldfastError
-from holdfast.testing.builders import completed, continued, failed, new_job, next_job
+from holdfast.errors import ChainNotFound, DependencyCycle
+from holdfast.testing.builders import completed, continued, new_job, next_job
+from holdfast.testing.conformance.builders import cycle_of, waiting_cycles
 from holdfast.testing.conformance.harness import Harness
 
 
@@ -92,7 +90,7 @@ async def the_first_of_two_settlements_that_close_a_cycle_in_one_batch_is_writte
     )
 
     assert (first.written, third.written) == (True, True)
-    assert _cycle_of(second) == [two.id, one.id]
+    assert cycle_of(second) == [two.id, one.id]
     assert (await harness.job(two.id)).status is Status.RUNNING
 
 
@@ -194,59 +192,6 @@ async def a_start_cannot_name_itself_or_a_later_one_of_its_batch(harness: Harnes
     assert await harness.everything() == []
 
 
-async def one_of_two_concurrent_continuations_that_wait_for_each_other_is_refused(harness: Harness) -> None:
-    other = await harness.second_store()
-    for _ in range(10):
-        one, two = await harness.claimed(), await harness.claimed()
-
-        answers = await harness.race(
-            [
-                harness.settle(continued(one, next_job(one, "wait", after=(two.id,)))),
-                other.settle(continued(two, next_job(two, "wait", after=(one.id,)))),
-            ]
-        )
-
-        await _check_one_refused(harness, answers)
-
-
-async def one_of_two_concurrent_continuations_that_close_a_longer_cycle_is_refused(harness: Harness) -> None:
-    other = await harness.second_store()
-    for _ in range(10):
-        one, two = await harness.claimed(), await harness.claimed()
-        after_one = await harness.started(new_job("wait", after=(one.id,)))
-        after_two = await harness.started(new_job("wait", after=(two.id,)))
-
-        # Neither names a chain that the other one writes to.
-        answers = await harness.race(
-            [
-                harness.settle(continued(one, next_job(one, "wait", after=(after_two.id,)))),
-                other.settle(continued(two, next_job(two, "wait", after=(after_one.id,)))),
-            ]
-        )
-
-        await _check_one_refused(harness, answers)
-
-
-async def a_concurrent_retry_or_continuation_that_closes_a_cycle_is_refused(harness: Harness) -> None:
-    other = await harness.second_store()
-    for _ in range(10):
-        job = await harness.claimed()
-        waiting = await harness.started(new_job("wait", after=(job.id,)))
-        await harness.perform(CancelChains((waiting.id,)))
-
-        retried, settled = await harness.race(
-            [
-                _retried(harness, waiting),
-                other.settle(continued(job, next_job(job, "wait", after=(waiting.id,)))),
-            ]
-        )
-
-        assert isinstance(settled, list)
-        assert isinstance(retried, DependencyCycle) or _cycle_of(settled[0]) == [job.id, waiting.id]
-        assert await _waits_in_cycle(harness) == []
-        await harness.settle(failed(job))
-
-
 async def a_cycle_beyond_the_search_limit_is_accepted_and_can_be_listed(harness: Harness) -> None:
     job = await harness.claimed()
     chains: list[NewJob] = []
@@ -256,7 +201,7 @@ async def a_cycle_beyond_the_search_limit_is_accepted_and_can_be_listed(harness:
 
     await harness.settled(continued(job, next_job(job, after=(chains[-1].id,))))
 
-    (cycle,) = await _waits_in_cycle(harness)
+    (cycle,) = await waiting_cycles(harness)
     assert sorted(cycle) == sorted([job.id, *(chain.id for chain in chains)])
 
 
@@ -277,27 +222,4 @@ async def _refused(harness: Harness, settlement: Settlement) -> list[str]:
     before = await harness.everything()
     (answer,) = await harness.settle(settlement)
     assert await harness.everything() == before
-    return _cycle_of(answer)
-
-
-def _cycle_of(answer: Settled) -> list[str]:
-    assert (answer.lost, answer.unblocked) == (None, ())
-    assert isinstance(answer.refused, DependencyCycle)
-    return answer.refused.chain_ids
-
-
-async def _check_one_refused(harness: Harness, answers: Sequence[list[Settled] | HoldfastError]) -> None:
-    settled = [answer[0] for answer in answers if isinstance(answer, list)]
-    assert [answer.lost for answer in settled] == [None, None], answers
-    assert sum(isinstance(answer.refused, DependencyCycle) for answer in settled) == 1
-    assert await _waits_in_cycle(harness) == []
-
-
-async def _retried(harness: Harness, job: Record) -> list[Settled]:
-    await harness.perform(RetryJobs((job.id,)))
-    return []
-
-
-async def _waits_in_cycle(harness: Harness) -> list[list[str]]:
-    waiting = await harness.perform(GetWaiting(10_000))
-    return cycles(dict(waiting), 10)
+    return cycle_of(answer)

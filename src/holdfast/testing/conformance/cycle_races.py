@@ -1,0 +1,77 @@
+"""Dependency cycles that two callers would close at the same time: one of them is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.core.record import Record
+from holdfast.engine.operations import CancelChains, RetryJobs, Settled
+from holdfast.errors import DependencyCycle, HoldfastError
+from holdfast.testing.builders import continued, failed, new_job, next_job
+from holdfast.testing.conformance.builders import cycle_of, waiting_cycles
+from holdfast.testing.conformance.harness import Harness
+
+
+async def one_of_two_concurrent_continuations_that_wait_for_each_other_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(10):
+        one, two = await harness.claimed(), await harness.claimed()
+
+        answers = await harness.race(
+            [
+                harness.settle(continued(one, next_job(one, "wait", after=(two.id,)))),
+                other.settle(continued(two, next_job(two, "wait", after=(one.id,)))),
+            ]
+        )
+
+        await _check_one_refused(harness, answers)
+
+
+async def one_of_two_concurrent_continuations_that_close_a_longer_cycle_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(10):
+        one, two = await harness.claimed(), await harness.claimed()
+        after_one = await harness.started(new_job("wait", after=(one.id,)))
+        after_two = await harness.started(new_job("wait", after=(two.id,)))
+
+        # Neither names a chain that the other one writes to.
+        answers = await harness.race(
+            [
+                harness.settle(continued(one, next_job(one, "wait", after=(after_two.id,)))),
+                other.settle(continued(two, next_job(two, "wait", after=(after_one.id,)))),
+            ]
+        )
+
+        await _check_one_refused(harness, answers)
+
+
+async def a_concurrent_retry_or_continuation_that_closes_a_cycle_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(10):
+        job = await harness.claimed()
+        waiting = await harness.started(new_job("wait", after=(job.id,)))
+        await harness.perform(CancelChains((waiting.id,)))
+
+        retried, settled = await harness.race(
+            [
+                _retried(harness, waiting),
+                other.settle(continued(job, next_job(job, "wait", after=(waiting.id,)))),
+            ]
+        )
+
+        assert isinstance(settled, list)
+        assert isinstance(retried, DependencyCycle) or cycle_of(settled[0]) == [job.id, waiting.id]
+        assert await waiting_cycles(harness) == []
+        await harness.settle(failed(job))
+
+
+async def _check_one_refused(harness: Harness, answers: Sequence[list[Settled] | HoldfastError]) -> None:
+    settled = [answer[0] for answer in answers if isinstance(answer, list)]
+    assert [answer.lost for answer in settled] == [None, None], answers
+    assert sum(isinstance(answer.refused, DependencyCycle) for answer in settled) == 1
+    assert await waiting_cycles(harness) == []
+
+
+async def _retried(harness: Harness, job: Record) -> list[Settled]:
+    await harness.perform(RetryJobs((job.id,)))
+    return []
