@@ -90,6 +90,7 @@ def listen(host: str, port: int) -> socket.socket:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
+            listening.listen()  # before the URL is printed: connections wait until the server accepts them
         except BaseException:
             listening.close()
             raise

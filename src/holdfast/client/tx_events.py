@@ -98,36 +98,43 @@ class _HeldEvents:
                 log.warning("the search for committed transactions failed: %s", error)
             return
         self._found = tuple(found.ids)
-        for events in self._removed(marks, {*found.ids}, over if found.final else set()):
+        with self._lock:
+            committed = self._remove(marks, {*found.ids}, over if found.final else set())
+        for events in committed:
             self._observers.deliver(events)
 
-    def _removed(self, marks: dict[str, int], found: set[str], over: set[int]) -> list[Sequence[Event]]:
+    def _remove(self, marks: dict[str, int], found: set[str], over: set[int]) -> list[Sequence[Event]]:
         """Remove marks that were found, and marks of rolled back transactions. Returns the events of the former."""
         committed: list[Sequence[Event]] = []
-        with self._lock:
-            for mark, key in sorted(marks.items()):
-                held = self._held.get(key)
-                if held is None or (mark not in found and key not in over):
-                    continue
-                events = held.events.pop(mark, ())  # a missing mark was dropped in the meantime
-                self._count -= len(events)
-                if mark in found:
-                    committed.append(events)
-                if not held.events:
-                    del self._held[key]
+        for mark, key in sorted(marks.items()):
+            held = self._held.get(key)
+            if held is None or (mark not in found and key not in over):
+                continue
+            events = held.events.pop(mark, ())  # a missing mark was dropped in the meantime
+            self._count -= len(events)
+            if mark in found:
+                committed.append(events)
+            if not held.events:
+                del self._held[key]
         return committed
 
     def _add(self, tx: AppTransaction | SyncAppTransaction, mark: str, events: Sequence[Event]) -> None:
-        dropped = 0
         with self._lock:
             self._held.setdefault(id(tx.native), _Held(tx.is_open)).events[mark] = events
             self._count += len(events)
-            while self._count > LIMIT and (oldest := self._oldest()) is not None:
-                held, mark = oldest
-                dropped += len(held.events[mark])
-                self._count -= len(held.events.pop(mark))
+            dropped = self._drop_oldest()
         if dropped:
             log.warning("%d events of transactions whose end is not known were dropped, the oldest first", dropped)
+
+    def _drop_oldest(self) -> int:
+        """Drop events until no more than the limit are held. Returns how many were dropped."""
+        dropped = 0
+        while self._count > LIMIT and (oldest := self._oldest()) is not None:
+            held, mark = oldest
+            events = held.events.pop(mark)
+            self._count -= len(events)
+            dropped += len(events)
+        return dropped
 
     def _oldest(self) -> tuple[_Held, str] | None:
         """The oldest mark, unless it is the only one."""

@@ -5,13 +5,16 @@ each call of a function written in C, at a backward jump, and inside a C functio
 handler raises therefore appears at any of these points, also inside `finally`. It never appears inside a C function
 that does not wait, between `with lock:` and the first call in its body, or in another thread.
 
-Two rules keep blocking code correct:
+Three rules keep blocking code correct:
 
 - Opening, closing and the ends of transactions run in a thread of their own, which the main thread waits for.
 - A path that must not pay for a thread records ownership in the shared state before it waits, and gives it up with a
   single C call that is the first thing in a `finally`. Such a path uses `threading.Lock` and `SimpleQueue`, which are
   C objects, and no `threading.Event`, `Condition` or `Semaphore`, whose Python code can be interrupted with the lock
   held.
+- No loop is directly inside `with` or `try`. From Python 3.12 on, the jump back to the start of its body is not always
+  part of the block, so an exception that appears there skips `finally` and leaves the lock held. The loop is a function
+  of its own, which the block calls.
 """
 
 from __future__ import annotations

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import Client, Jobs, SyncClient
+from holdfast import Client, Jobs, SyncClient, Worker
 from holdfast.client.schedule_findings import schedule_findings
 from holdfast.core.worker_record import LiveWorker, WorkerRecord
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing import drain
 from tests.edges.cli.conftest import CommandLine
 from tests.edges.cli.shop import add, jobs
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -127,8 +128,13 @@ async def test_orphans_and_different_declarations_are_findings() -> None:
     await drain(Client(store, mine))
     without = Jobs(name="shop")
     without.add(add)
-    await drain(Client(store, without))
     client = SyncClient(store, jobs)
+
+    async def orphaned() -> bool:
+        return client.schedules()[0].orphaned
+
+    async with Worker(Client(store, without)):
+        await until(orphaned)
 
     (orphan,) = schedule_findings(client.schedules(), [])
     assert orphan.subject == "schedule nightly"

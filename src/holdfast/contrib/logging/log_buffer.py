@@ -33,12 +33,15 @@ class LogBuffer:
         if len(text) > self._size:
             text = f"{text[: self._size // 2]} ... {text[-self._size // 3 :]}"[: self._size]
         with self._lock:
-            for line in text.split("\n"):
-                self._kept.append(line)
-                self._length += len(line) + 1
-            while len(self._kept) > self._lines or (self._length > self._size and len(self._kept) > 1):
-                self._length -= len(self._kept.popleft()) + 1
-                self._dropped += 1
+            self._keep(text.split("\n"))
+
+    def _keep(self, lines: list[str]) -> None:
+        for line in lines:
+            self._kept.append(line)
+            self._length += len(line) + 1
+        while len(self._kept) > self._lines or (self._length > self._size and len(self._kept) > 1):
+            self._length -= len(self._kept.popleft()) + 1
+            self._dropped += 1
 
     def text(self) -> str:
         """The lines. The first one says how many were left out."""

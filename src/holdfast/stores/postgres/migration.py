@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Container, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -148,8 +148,6 @@ def pending(connection: psycopg.Connection, schema: str) -> list[str]:
 def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list[str]:
     """Apply all missing migrations in one transaction: if one fails, nothing is changed."""
     descriptor = connection.pgconn.socket
-    quoted = f'"{schema}"'
-    applied: list[str] = []
     with connection.transaction():
         connection.execute(f"set local statement_timeout = {round(MIGRATION_SECONDS * 1000)}".encode())
         with _longer(descriptor, deadline):
@@ -159,16 +157,19 @@ def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list
         connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'".encode())
         found = connection.execute("select 1 from pg_namespace where nspname = %s", [schema]).fetchone()
         if found is None:
-            connection.execute(f"create schema {quoted}".encode())
+            connection.execute(f'create schema "{schema}"'.encode())
         _refuse_foreign(connection, schema)
         done = _done(connection, schema)
         with _longer(descriptor, deadline):
-            for name, text in migrations().items():
-                if int(name[:4]) not in done:
-                    connection.execute(in_schema(text, f"{quoted}.").encode(), prepare=False)
-                    connection.execute(in_schema(_APPLIED, f"{quoted}.").encode(), [int(name[:4]), name])
-                    applied.append(name)
-    return applied
+            return _apply_missing(connection, schema, done)
+
+
+def _apply_missing(connection: psycopg.Connection, schema: str, done: Container[int]) -> list[str]:
+    missing = {name: text for name, text in migrations().items() if int(name[:4]) not in done}
+    for name, text in missing.items():
+        connection.execute(in_schema(text, f'"{schema}".').encode(), prepare=False)
+        connection.execute(in_schema(_APPLIED, f'"{schema}".').encode(), [int(name[:4]), name])
+    return list(missing)
 
 
 def _take_lock(connection: psycopg.Connection, schema: str) -> None:

@@ -80,11 +80,13 @@ class RepeatedHints:
                 self._thread = None
                 return None
             self._changed.wait(max(0.0, min(each.due for each in self._batches) - time.monotonic()))
-            now = time.monotonic()
-            together = Hints()
-            for each in self._batches:
-                if each.due <= now:
-                    together.add(each.hints)
-                    each.sent += 1
-            self._batches = [each for each in self._batches if each.sent < len(DELAYS)]
-            return together
+            return self._take_due(time.monotonic())
+
+    def _take_due(self, now: float) -> Hints:
+        together = Hints()
+        for each in self._batches:
+            if each.due <= now:
+                together.add(each.hints)
+                each.sent += 1
+        self._batches = [each for each in self._batches if each.sent < len(DELAYS)]
+        return together

@@ -90,11 +90,15 @@ class ChildSteps:
         with self._asking:
             number = next(self._numbers)
             self._send(StepRequest(number, kind, subject))
-            while (reply := self.replies.get()).number != number:
-                pass
+            reply = self._reply_to(number)
         if reply.error is not None:
             raise reply.error
         return reply.value
+
+    def _reply_to(self, number: int) -> StepReply:
+        while (reply := self.replies.get()).number != number:
+            pass
+        return reply
 
 
 class ChildAttempt(SyncSteps):

@@ -152,22 +152,25 @@ class SyncWaits:
 
     def _wait(self, key: Key, kind: Literal["sleep", "receive"], end: Micros | None) -> bytes | None:
         """Wait until `end`, or for a message: in place if that is soon, otherwise in a later attempt."""
-        steps, log = self._steps, self._steps.log
-        if end is not None and end - steps.now() <= WAIT_IN_PLACE * SECOND:
+        if end is not None and end - self._steps.now() <= WAIT_IN_PLACE * SECOND:
             return self._wait_in_place(key, kind, end)
-        with log.waiting(key, kind, end):
-            while not log.suspend():
-                # Other threads run steps. Meanwhile the wait may end in this attempt.
-                with (changed := log.changed):
-                    changed.wait(POLL)
-                if kind == "receive" and (value := steps.message(key.name)) is not None:
-                    return value
-                if end is not None and steps.now() >= end:
-                    return None
-            positions, log.positions = log.positions, {}
-            for cursor, position in positions.items():
-                steps.save(position_of(log, cursor, position, done=False))
-            raise Suspended
+        with self._steps.log.waiting(key, kind, end):
+            return self._wait_or_suspend(key, kind, end)
+
+    def _wait_or_suspend(self, key: Key, kind: Literal["sleep", "receive"], end: Micros | None) -> bytes | None:
+        """Raise Suspended when no other thread runs a step. Meanwhile the wait may end in this attempt."""
+        steps, log = self._steps, self._steps.log
+        while not log.suspend():
+            with (changed := log.changed):
+                changed.wait(POLL)
+            if kind == "receive" and (value := steps.message(key.name)) is not None:
+                return value
+            if end is not None and steps.now() >= end:
+                return None
+        positions, log.positions = log.positions, {}
+        for cursor, position in positions.items():
+            steps.save(position_of(log, cursor, position, done=False))
+        raise Suspended
 
     def _wait_in_place(self, key: Key, kind: Literal["sleep", "receive"], end: Micros) -> bytes | None:
         steps, ends = self._steps, time.monotonic() + (end - self._steps.now()) / SECOND

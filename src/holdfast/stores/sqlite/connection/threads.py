@@ -59,11 +59,14 @@ class ThreadPool:
         """Start the threads. RuntimeError if the system cannot start one; the next call tries again."""
         if not self._started:
             with self._starting:
-                if not self._started:
-                    for thread in self._threads:
-                        if thread.ident is None:
-                            thread.start()
-                    self._started = True
+                self._start_all()
+
+    def _start_all(self) -> None:
+        if not self._started:
+            for thread in self._threads:
+                if thread.ident is None:
+                    thread.start()
+            self._started = True
 
     def close(self) -> None:
         """Do the remaining work and end the threads. This call also does work that arrives meanwhile. Call it once."""
@@ -82,12 +85,19 @@ class ThreadPool:
         """Do the work that is left after the threads have ended. Work that submits more work does not recurse."""
         while not self._queue.empty() and self._clearing.acquire(blocking=False):
             try:
-                while (work := self._queue.get_nowait()) is not None:
-                    work()
-            except Empty:
-                continue
+                self._do_queued()
             finally:
                 self._clearing.release()
+
+    def _do_queued(self) -> None:
+        while (work := self._next_queued()) is not None:
+            work()
+
+    def _next_queued(self) -> Callable[[], None] | None:
+        try:
+            return self._queue.get_nowait()
+        except Empty:
+            return None
 
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:

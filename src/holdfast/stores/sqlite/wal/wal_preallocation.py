@@ -38,12 +38,15 @@ def preallocate(writer: sqlite3.Connection, file: Path) -> None:
 
 
 def _write_zeros(opened: FileIO, end: int) -> None:
-    left = memoryview(bytes(LENGTH - end))
     try:
-        while left:
-            left = left[opened.write(left) :]
+        _write_all(opened, memoryview(bytes(LENGTH - end)))
         os.fsync(opened.fileno())
     except OSError:
         # Leave the rest of a nearly full disk to commits and to other programs.
         opened.truncate(end)
         raise
+
+
+def _write_all(opened: FileIO, left: memoryview) -> None:
+    while left:
+        left = left[opened.write(left) :]

@@ -61,8 +61,7 @@ class Writer:
         request = WriteRequest(operation)
         self._requests.append(request)
         try:
-            while not request.done:
-                self._write(request)
+            self._write_until_done(request)
         except BaseException:
             request.given_up = True
             raise
@@ -167,6 +166,10 @@ class Writer:
             if connection is not None:
                 connection.close()
             raise
+
+    def _write_until_done(self, request: WriteRequest) -> None:
+        while not request.done:
+            self._write(request)
 
     def _write(self, request: WriteRequest) -> None:
         """Enter the write queue, then perform the waiting requests, unless another thread has performed this one."""
