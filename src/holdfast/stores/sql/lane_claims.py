@@ -20,7 +20,7 @@ import msgspec
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
 from holdfast.core.lanes import Choice, Lane, LaneKind, Track, WaitingJob, choose, interval, rate_allows_at
-from holdfast.stores.sql.lane_rows import JobRow, LaneRow, TrackRow
+from holdfast.stores.sql.lane_rows import JobRow, LaneRow, TrackRow, WakingRow
 from holdfast.stores.sql.plan import Execution, Many, Row, Statement
 
 R = TypeVar("R")
@@ -72,9 +72,12 @@ class LaneClaims:
         """The parameters of `tracks_ready`, one set per statement."""
         return [{"type": type, "limit": limit} for type in types]
 
-    def woken_parameters(self, pairs: Sequence[Row], limit: int) -> Sequence[Mapping[str, Any]]:
-        """The parameters of `tracks_woken` for these pairs of lane and type, one set per statement."""
-        return [{"lane": lane, "type": type, "limit": limit} for lane, type in pairs]
+    def woken_parameters(self, pairs: Sequence[WakingRow], limit: int) -> Sequence[Mapping[str, Any]]:
+        """The parameters of `tracks_woken`, one set per statement: SQLite allows no limit that depends on the row."""
+        by_room: dict[int, list[dict[str, Any]]] = {}
+        for pair in pairs:
+            by_room.setdefault(min(pair.room, limit), []).append({"lane": pair.lane, "type": pair.type})
+        return [{"pairs": as_text(rows), "room": room} for room, rows in by_room.items()]
 
     def rows_instruction(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement | Many:
         """Perform a statement for each of these rows."""
@@ -112,14 +115,14 @@ class LaneClaims:
     ) -> LanePlan[Pass]:
         """Lock ready tracks and their lanes, and the changed lanes, and read the first jobs of the tracks."""
         found, now = Pass(changed=bool(changed)), execution.now
-        parameters = {"lanes": as_text(list(changed)), "now": now}
-        pairs = yield Statement(self._sql["lanes_waking"], parameters)
-        waking = {lane for lane, _ in pairs} | {lane for lane, refund in changed.items() if refund}
+        asked = {"lanes": as_text(list(changed)), "now": now}
+        pairs = [WakingRow(*row) for row in (yield Statement(self._sql["lanes_waking"], asked))]
+        waking = {pair.lane for pair in pairs} | {lane for lane, refund in changed.items() if refund}
         yield Statement(self._sql["tracks_due"], {"types": as_text(list(types)), "now": now})
         rows: list[TrackRow] = []
         for ready in self.ready_parameters(types, limit):
             rows += map(TrackRow._make, (yield Statement(self._sql["tracks_ready"], ready)))
-        for woken in self.woken_parameters([pair for pair in pairs if pair[1] in types], limit):
+        for woken in self.woken_parameters([pair for pair in pairs if pair.room and pair.type in types], limit):
             rows += map(TrackRow._make, (yield Statement(self._sql["tracks_woken"], woken)))
         rows.sort(key=lambda row: (-row.priority, row.turn))
         for row in rows[:limit]:
@@ -131,8 +134,8 @@ class LaneClaims:
             return found
         locked = {lane for (lane,) in (yield Statement(self._sql["lanes_lock"], {"lanes": as_text(ids)}))}
         if missing := [lane for lane in ids if lane not in locked]:
-            yield Statement(self._sql["lanes_add"], {"lanes": as_text(missing)})
-            yield Statement(self._sql["lanes_lock"], {"lanes": as_text(missing)})
+            for name in ("lanes_add", "lanes_lock"):
+                yield Statement(self._sql[name], {"lanes": as_text(missing)})
         states = map(LaneRow._make, (yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})))
         found.lanes = {row.lane: row.as_lane() for row in states}
         found.kinds = {lane.kind for lane in found.lanes.values()}
@@ -277,11 +280,9 @@ def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, l
 
 def counted_jobs(found: Pass) -> list[int]:
     """The seqs of the chosen jobs that have a rate."""
-    if "rate" not in found.kinds:
-        return []
     return [
         job.seq
-        for track, job in found.choice.taken
+        for track, job in (found.choice.taken if "rate" in found.kinds else ())
         if job.counts and any(found.lanes[lane].kind == "rate" for lane in track.lanes)
     ]
 

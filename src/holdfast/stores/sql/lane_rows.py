@@ -8,6 +8,16 @@ from holdfast.core.clock import Micros
 from holdfast.core.lanes import Lane, LaneKind
 
 
+class WakingRow(NamedTuple):
+    """A row of `lanes_waking`."""
+
+    lane: str
+    type: str | None
+    """A type of tracks that are parked at the lane."""
+    room: int
+    """For how many jobs the lane seems to have room."""
+
+
 class TrackRow(NamedTuple):
     """A row of `tracks_ready` and `tracks_woken`."""
 

@@ -84,6 +84,8 @@ select wanted.name, wanted.kind, wanted.number, wanted.per, wanted.burst
     on conflict do nothing
 
 -- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks, and the lanes whose time has come.
+-- The last column: for how many jobs the lane has room. A rate has room for one. The lanes are not locked yet: the number
+-- only decides how many tracks are read.
 -- The recursion follows the index from one type to the next, however many tracks are parked.
 with recursive wanted as materialized (
     select changed.lane, false as due from json_array_elements_text(:lanes::json) changed (lane)
@@ -99,7 +101,18 @@ with recursive wanted as materialized (
       from found
      where found.type is not null
 )
-select distinct found.lane, found.type from found where found.type is not null or found.due
+select distinct found.lane, found.type, coalesce(roomy.room, 0)
+  from found
+  left join lateral (
+    select case rule.kind
+               when 'limit' then greatest(0, coalesce(lane.override, rule.override, rule.declared)
+                                             - (select count(*) from holdfast.permit where permit.lane = lane.lane))
+               else 1 end as room
+      from holdfast.lane
+      join holdfast.limits rule on rule.name = split_part(found.lane, chr(31), 1)
+     where lane.lane = found.lane
+    offset 0) roomy on true
+ where found.type is not null or found.due
 
 -- tracks_due: make the tracks ready whose first job is due.
 update holdfast.track set ready_at = 0
@@ -122,25 +135,15 @@ select first.*
        for update skip locked) first
  where wanted.type not in (select paused.type from holdfast.paused)
 
--- tracks_woken: lock the best tracks of a type that are parked at a lane, as many as the lane seems to have room for.
--- A rate has room for one. The lanes are not locked yet: the number of running jobs only decides how many tracks are read.
+-- tracks_woken: lock the best tracks of each of these types that are parked at these lanes, as many as the lanes have room for.
 select best.*
-  from json_to_recordset(:pairs::json) wanted (lane text, type text)
- cross join lateral (
-    select case rule.kind
-               when 'limit' then greatest(0, coalesce(lane.override, rule.override, rule.declared)
-                                             - (select count(*) from holdfast.permit where permit.lane = lane.lane))
-               else 1 end as room
-      from holdfast.lane
-      join holdfast.limits rule on rule.name = split_part(wanted.lane, chr(31), 1)
-     where lane.lane = wanted.lane
-    offset 0) roomy
+  from json_to_recordset(:pairs::json) wanted (lane text, type text, room bigint)
  cross join lateral (
     select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
       from holdfast.track
      where track.parked = wanted.lane and track.type = wanted.type
      order by track.priority desc, track.turn
-     limit least(roomy.room, :limit::bigint)
+     limit least(wanted.room, :limit::bigint)
        for update skip locked) best
  where wanted.type not in (select paused.type from holdfast.paused)
 

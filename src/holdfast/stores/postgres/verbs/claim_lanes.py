@@ -11,7 +11,8 @@ from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, as_text, changed_lanes, choose_jobs, counted_jobs
-from holdfast.stores.sql.plan import Row, Statement
+from holdfast.stores.sql.lane_rows import WakingRow
+from holdfast.stores.sql.plan import Statement
 
 _ADMIT = SQL["lanes_admit"]
 _CHANGES = SQL["lane_changes"]
@@ -26,8 +27,8 @@ class _Lanes(LaneClaims):
     def ready_parameters(self, types: Collection[str], limit: int) -> Sequence[Mapping[str, Any]]:
         return [{"types": as_text(list(types)), "limit": limit}]
 
-    def woken_parameters(self, pairs: Sequence[Row], limit: int) -> Sequence[Mapping[str, Any]]:
-        rows = [{"lane": lane, "type": type} for lane, type in pairs]
+    def woken_parameters(self, pairs: Sequence[WakingRow], limit: int) -> Sequence[Mapping[str, Any]]:
+        rows = [pair._asdict() for pair in pairs]
         return [{"pairs": as_text(rows), "limit": limit}] if rows else []
 
     def rows_instruction(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement:

@@ -98,7 +98,16 @@ local function close_set(set)
 end
 
 -- may_have_lanes: whether tracks of these types are ready, or become ready now.
+-- One command is enough while all jobs with lanes wait for full lanes. The number of arguments of a call is limited.
 local function may_have_lanes(types)
+  local keys = { prefix .. 'wakes' }
+  for _, type in ipairs(types) do
+    keys[#keys + 1] = prefix .. 'ready:' .. type
+    keys[#keys + 1] = prefix .. 'timed:' .. type
+  end
+  if #keys < 1000 and redis.call('EXISTS', unpack(keys)) == 0 then
+    return false
+  end
   if redis.call('ZCOUNT', prefix .. 'wakes', '-inf', int(now)) > 0 then
     return true
   end

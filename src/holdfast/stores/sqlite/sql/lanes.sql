@@ -68,6 +68,7 @@ select json_extract(value, '$.track'), json_extract(value, '$.type'), json_extra
                      then null else parked end
 
 -- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks, and the lanes whose time has come.
+-- The last column: for how many jobs the lane has room. A rate has room for one.
 -- The recursion follows the index from one type to the next, however many tracks are parked.
 with recursive found (lane, type, due) as (
     select changed.value, (select min(track.type) from holdfast_track track where track.parked = changed.value), 0
@@ -82,7 +83,16 @@ with recursive found (lane, type, due) as (
       from found
      where found.type is not null
 )
-select distinct lane, type from found where type is not null or due
+select distinct found.lane, found.type,
+       coalesce((select case rule.kind
+                            when 'limit' then max(0, coalesce(lane.override, rule.override, rule.declared)
+                                                     - (select count(*) from holdfast_permit permit where permit.lane = lane.lane))
+                            else 1 end
+                   from holdfast_lane lane
+                   join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
+                  where lane.lane = found.lane), 0)
+  from found
+ where found.type is not null or found.due
 
 -- tracks_due: make the tracks ready whose first job is due.
 update holdfast_track set ready_at = 0
@@ -95,19 +105,15 @@ select track, type, priority, fair, lanes, turn, parked
  order by priority desc, turn
  limit :limit
 
--- tracks_woken: the best tracks of a type that are parked at a lane, as many as the lane has room for. A rate has room for one.
-select track, type, priority, fair, lanes, turn, parked
-  from holdfast_track
- where parked = :lane and type = :type and type not in (select paused.type from holdfast_paused paused)
- order by priority desc, turn
- limit min(:limit, (
-    select case rule.kind
-               when 'limit' then max(0, coalesce(lane.override, rule.override, rule.declared)
-                                        - (select count(*) from holdfast_permit permit where permit.lane = lane.lane))
-               else 1 end
-      from holdfast_lane lane
-      join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
-     where lane.lane = :lane))
+-- tracks_woken: the best tracks of each of these types that are parked at these lanes, as many as the lanes have room for.
+select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
+  from json_each(:pairs) wanted
+  join holdfast_track track on track.track in (
+    select best.track from holdfast_track best
+     where best.parked = json_extract(wanted.value, '$.lane') and best.type = json_extract(wanted.value, '$.type')
+     order by best.priority desc, best.turn
+     limit :room)
+ where track.type not in (select paused.type from holdfast_paused paused)
 
 -- lanes_lock: which of these lanes exist. The write lock of the file is the lock of all lanes.
 select lane from holdfast_lane where lane in (select value from json_each(:lanes))
