@@ -70,4 +70,5 @@ def cycle_of(answer: Settled) -> list[str]:
 
 async def waiting_cycles(harness: Harness) -> list[list[str]]:
     """The cycles of chains that wait for each other."""
-    return cycles(dict(await harness.perform(GetWaiting(10_000))), 10)
+    waiting = await harness.perform(GetWaiting(10_000))
+    return cycles(dict(waiting), 10)
