@@ -21,6 +21,17 @@ from tests.stores.postgres.query_plans import blocks_of, plan
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
+@pytest.fixture
+def marks_clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Every claim leaves marks. Their age is measured by this clock, which the test moves."""
+    monkeypatch.setattr(claim_marks, "SLOW", 0)
+    monkeypatch.setattr(claim_marks, "DEAD", 0)
+    clock = SimpleNamespace(now=1.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(claim_marks, "time", clock)
+    return clock
+
+
 def churn(store: PostgresStore, rounds: int) -> None:
     for _ in range(rounds):
         store.perform_sync(Start(tuple(new_job() for _ in range(200))))
@@ -93,13 +104,8 @@ def test_an_old_snapshot_does_not_make_claims_scan_dead_entries(
 
 
 def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
-    store: PostgresStore, address: str, monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore, address: str, marks_clock: SimpleNamespace
 ) -> None:
-    monkeypatch.setattr(claim_marks, "SLOW", 0)
-    monkeypatch.setattr(claim_marks, "DEAD", 0)
-    clock = SimpleNamespace(now=1.0)
-    clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(claim_marks, "time", clock)
     store.perform_sync(Start(tuple(new_job() for _ in range(4))))
     (first,) = claim(store, 1)
     claim(store, 1)
@@ -108,19 +114,15 @@ def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
     other.close_sync()
     assert first.id not in {job.id for job in claim(store, 1)}
 
-    clock.now += 3600
+    marks_clock.now += 3600
 
     assert first.id in {job.id for job in claim(store, 5)}
 
 
+@pytest.mark.usefixtures("marks_clock")
 def test_a_new_job_of_a_type_that_had_none_does_not_wait_for_the_full_scan(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore,
 ) -> None:
-    monkeypatch.setattr(claim_marks, "SLOW", 0)
-    monkeypatch.setattr(claim_marks, "DEAD", 0)
-    clock = SimpleNamespace(now=1.0)
-    clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(claim_marks, "time", clock)
     both = (*TERMS, TypeTerms("index", 60_000_000, 25))
     store.perform_sync(Start((new_job(), new_job())))
     store.perform_sync(ClaimJobs(both, 1, "worker", new_token()))
@@ -131,12 +133,9 @@ def test_a_new_job_of_a_type_that_had_none_does_not_wait_for_the_full_scan(
     assert [job.type for job in claimed] == ["resize", "index"]
 
 
-def test_with_the_clock_of_a_test_every_claim_is_a_full_scan(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("marks_clock")
+def test_with_the_clock_of_a_test_every_claim_is_a_full_scan(store: PostgresStore) -> None:
     """Its time may not advance, so a job that returns to pending may stay before the mark forever."""
-    monkeypatch.setattr(claim_marks, "SLOW", 0)
-    monkeypatch.setattr(claim_marks, "DEAD", 0)
     store.clock = ManualClock()
     store.perform_sync(Start((new_job(), new_job())))
     (first,), (second,) = claim(store, 1), claim(store, 1)

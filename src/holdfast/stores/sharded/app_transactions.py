@@ -6,7 +6,7 @@ The shard is found by the first operation, because that may need a statement on 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import NextDue, Operation
@@ -59,14 +59,24 @@ def _search(found: Sequence[T], remember: Callable[[str], None]) -> Search[T]:
     raise OtherDatabase(f"tx is a connection to another database than those of the shards {names}")
 
 
-class JoinedShard:
-    """The application's transaction in async code."""
+class _Joined(Generic[T]):
+    """The application's transaction. `found` are the shards to which its connection may lead."""
 
-    def __init__(self, native: Any, found: Sequence[ShardAppTransaction], remember: Callable[[str], None]) -> None:
+    def __init__(self, native: Any, found: Sequence[T], remember: Callable[[str], None]) -> None:
         self.native = native
-        self._found = found
+        self._found: Sequence[T] = found
         self._remember = remember
-        self._tx: ShardAppTransaction | None = None
+        self._tx: T | None = None
+
+    def after_commit(self, call: Callable[[], None], /) -> bool:
+        return (self._tx or self._found[0]).after_commit(call)
+
+    def is_open(self) -> bool:
+        return (self._tx or self._found[0]).is_open()
+
+
+class JoinedShard(_Joined[ShardAppTransaction]):
+    """The application's transaction in async code."""
 
     async def perform(self, operation: Operation[R], /) -> R:
         if self._tx is None:
@@ -80,12 +90,6 @@ class JoinedShard:
             return error
         return None
 
-    def after_commit(self, call: Callable[[], None], /) -> bool:
-        return (self._tx or self._found[0]).after_commit(call)
-
-    def is_open(self) -> bool:
-        return (self._tx or self._found[0]).is_open()
-
     async def commit(self) -> None:
         await self._found[0].commit()
 
@@ -93,14 +97,8 @@ class JoinedShard:
         await self._found[0].rollback()
 
 
-class JoinedSyncShard:
+class JoinedSyncShard(_Joined[ShardSyncAppTransaction]):
     """The application's transaction in blocking code."""
-
-    def __init__(self, native: Any, found: Sequence[ShardSyncAppTransaction], remember: Callable[[str], None]) -> None:
-        self.native = native
-        self._found = found
-        self._remember = remember
-        self._tx: ShardSyncAppTransaction | None = None
 
     def perform(self, operation: Operation[R], /) -> R:
         if self._tx is None:
@@ -113,12 +111,6 @@ class JoinedSyncShard:
         except Exception as error:
             return error
         return None
-
-    def after_commit(self, call: Callable[[], None], /) -> bool:
-        return (self._tx or self._found[0]).after_commit(call)
-
-    def is_open(self) -> bool:
-        return (self._tx or self._found[0]).is_open()
 
     def commit(self) -> None:
         self._found[0].commit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from holdfast.engine.operations import GetSchedules, Operation, Place
 from holdfast.engine.store import AppTransaction, SyncAppTransaction, SyncTransaction, Transaction
@@ -15,14 +15,20 @@ from holdfast.stores.sharded.placement import place
 from holdfast.stores.sharded.routing import Routing
 
 R = TypeVar("R")
+T = TypeVar("T", bound=Transaction | SyncTransaction)
 
 
-class _Checked:
+class _Checked(Generic[T]):
     """Checks the operations of a transaction on one shard."""
 
-    def __init__(self, routing: Routing, shard: str) -> None:
+    def __init__(self, tx: T, routing: Routing, shard: str) -> None:
+        self._tx = tx
         self._routing = routing
         self.shard = shard
+
+    @property
+    def native(self) -> Any:
+        return self._tx.native
 
     def _place(self, operation: Place) -> Any:
         return place(self._routing, operation.jobs, {}, tx=(self.shard,))
@@ -42,16 +48,8 @@ def _schedules(operation: Operation[Any]) -> tuple[str, ...]:
     return operation.names or () if isinstance(operation, GetSchedules) else ()
 
 
-class ShardTransaction(_Checked):
+class ShardTransaction(_Checked[Transaction]):
     """A transaction of a shard in async code."""
-
-    def __init__(self, tx: Transaction, routing: Routing, shard: str) -> None:
-        super().__init__(routing, shard)
-        self._tx = tx
-
-    @property
-    def native(self) -> Any:
-        return self._tx.native
 
     async def perform(self, operation: Operation[R], /) -> R:
         if isinstance(operation, Place):
@@ -65,16 +63,8 @@ class ShardTransaction(_Checked):
         await self._tx.rollback()
 
 
-class ShardSyncTransaction(_Checked):
+class ShardSyncTransaction(_Checked[SyncTransaction]):
     """A transaction of a shard in blocking code."""
-
-    def __init__(self, tx: SyncTransaction, routing: Routing, shard: str) -> None:
-        super().__init__(routing, shard)
-        self._tx = tx
-
-    @property
-    def native(self) -> Any:
-        return self._tx.native
 
     def perform(self, operation: Operation[R], /) -> R:
         if isinstance(operation, Place):
