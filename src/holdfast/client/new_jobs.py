@@ -134,7 +134,7 @@ def with_start_options(bound: Bound[T, Any], options: StartKeywords, *, call: st
 def with_continue_options(bound: Bound[T, Any], options: ContinueKeywords) -> Bound[T]:
     """The bound call with these options of a continuation. TypeError if it is not a bound call."""
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        _refuse(bound, "continue with", "with_continue_options with")
+        _refuse(bound, "continue with", "continued with")
     return bound.options(**options) if options else bound
 
 
