@@ -63,46 +63,55 @@ def read_address(text: str) -> Address:
     credentials, _, hosts = parts.netloc.rpartition("@")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     namespace = options.pop("namespace", "holdfast")
+    Keys(namespace)
     sentinel = parts.scheme.endswith("+sentinel")
     socket = None if sentinel else options.pop("socket", None)
-    tls = {name: options.pop(name) for name in _TLS if name in options}
-    if tls and not parts.scheme.startswith("rediss"):
-        raise ValueError(
-            f"{', '.join(tls)} of a Redis address is for TLS: begin it with {parts.scheme.replace('redis', 'rediss')}://"
-        )
-    numbers = {
-        "timeout": _number(options, "timeout", DEFAULT_TIMEOUT),
-        "wait": _number(options, "wait", 0),
-        "waitaof": _number(options, "waitaof", -1),
-        "allow_eviction": options.pop("allow_eviction", "0") in ("1", "true", "yes"),
-    }
     service, database = _service(parts.path) if sentinel else (None, parts.path)
-    sentinel_login = {
-        name.removeprefix("sentinel_"): options.pop(name) for name in _SENTINEL_LOGIN if sentinel and name in options
-    }
-    if options:
-        raise ValueError(f"a Redis address has no option {', '.join(sorted(options))}")
-    Keys(namespace)
-    login: dict[str, Any] = {"db": _database(database)}
-    user, _, password = credentials.partition(":")
-    if user:
-        login["username"] = unquote(user)
-    if password:
-        login["password"] = unquote(password)
-    server = socket or hosts or "localhost"
+    login = _login(credentials, database)
     path = f"{service}/{login['db']}" if service else login["db"]
-    return Address(
-        shown=f"{parts.scheme}://{server}/{path}?namespace={namespace}",
+    address = Address(
+        shown=f"{parts.scheme}://{socket or hosts or 'localhost'}/{path}?namespace={namespace}",
         nodes=tuple(_node(host, DEFAULT_SENTINEL_PORT if sentinel else DEFAULT_PORT) for host in hosts.split(",")),
         cluster=parts.scheme.endswith("+cluster"),
         service=service,
         namespace=namespace,
         socket=socket,
         login=login,
-        sentinel_login=sentinel_login,
-        tls=tls if parts.scheme.startswith("rediss") else None,
-        **numbers,  # type: ignore[arg-type]
+        sentinel_login=_sentinel_login(options) if sentinel else {},
+        tls=_tls(options, parts.scheme),
+        timeout=_number(options, "timeout", DEFAULT_TIMEOUT),
+        wait=_number(options, "wait", 0),
+        waitaof=_number(options, "waitaof", -1),
+        allow_eviction=options.pop("allow_eviction", "0") in ("1", "true", "yes"),
     )
+    if options:
+        raise ValueError(f"a Redis address has no option {', '.join(sorted(options))}")
+    return address
+
+
+def _login(credentials: str, database: str) -> dict[str, Any]:
+    login: dict[str, Any] = {"db": _database(database)}
+    user, _, password = credentials.partition(":")
+    if user:
+        login["username"] = unquote(user)
+    if password:
+        login["password"] = unquote(password)
+    return login
+
+
+def _sentinel_login(options: dict[str, str]) -> dict[str, str]:
+    return {name.removeprefix("sentinel_"): options.pop(name) for name in _SENTINEL_LOGIN if name in options}
+
+
+def _tls(options: dict[str, str], scheme: str) -> dict[str, str] | None:
+    tls = {name: options.pop(name) for name in _TLS if name in options}
+    if scheme.startswith("rediss"):
+        return tls
+    if tls:
+        raise ValueError(
+            f"{', '.join(tls)} of a Redis address is for TLS: begin it with {scheme.replace('redis', 'rediss')}://"
+        )
+    return None
 
 
 def _number(options: dict[str, str], name: str, default: N) -> N:
