@@ -29,6 +29,12 @@ The key of a completed chain is free when `dedup_for` has passed since it was co
 when the chain is past its keep time.
 """
 
+OPTIONS: Final = ("max_attempts", "timeout", "keep", "dedup_for")
+"""The fields of a new job that stores write unchanged, as columns of the same names: integers, or None.
+
+The statements of the SQL stores contain this list (`{options}`), so a new option needs no other statement.
+"""
+
 CLEARED_INPUT: Final = b"null"
 """The input of a chain that is past its keep time and exists only because its key is not free yet."""
 

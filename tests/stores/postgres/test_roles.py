@@ -325,7 +325,8 @@ def test_an_attacker_cannot_overwrite_a_job(starter: psycopg.Connection, store: 
 
 
 def alone(id: str, *, priority: int = 0, keep: int | None = None, failure: str = "wait") -> list[Any]:
-    return [id, "resize", priority, None, None, 0, None, keep, None, failure, b"1"]
+    options = [None, None, keep, None]
+    return [id, "resize", priority, None, 0, *options, None, failure, b"1"]
 
 
 @pytest.mark.parametrize(

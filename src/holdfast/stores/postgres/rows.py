@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from holdfast.core.lifecycle import OPTIONS
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.stores.sql.files import Statements
 from holdfast.stores.sql.plan import Row
@@ -12,10 +13,10 @@ from holdfast.stores.sql.plan import Row
 _FIELDS: Final = Record.__struct_fields__
 """The columns of the view `record` are the fields of `Record`, in the same order."""
 
-RECORD_COLUMNS: Final = ", ".join("job.chain_index" if field == "index" else f"job.{field}" for field in _FIELDS)
+RECORD_COLUMNS: Final = ["job.chain_index" if field == "index" else f"job.{field}" for field in _FIELDS]
 """The same columns of the table, for `returning {record}`: an update cannot return the columns of a view."""
 
-SQL: Final = Statements("holdfast.stores.postgres.sql", record=RECORD_COLUMNS)
+SQL: Final = Statements("holdfast.stores.postgres.sql", record=RECORD_COLUMNS, options=OPTIONS)
 
 _WIDTH: Final = len(_FIELDS)
 

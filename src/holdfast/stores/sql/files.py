@@ -11,31 +11,33 @@ line of the file, or it follows a blank line. A first block without SQL describe
     -- reap_pending: a reaped job may be claimed again at once.
     update ...
 
-A name in braces stands for a list of columns that Python code generates, such as `returning {record}`.
+A name in braces stands for a list of names that Python code gives, such as `returning {record}`. With a pattern, each
+name replaces the stars of the pattern: `set {options: * = :*}` is `set timeout = :timeout, keep = :keep`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 
 _NAME = re.compile(r"(?:\A|(?<=\n\n))-- ([a-z_0-9]+): ")
-_LIST = re.compile(r"\{([a-z_]+)\}")
+_LIST = re.compile(r"\{([a-z_]+)(?:: ([^{}]+))?\}")
 
 
 class Statements(Mapping[str, str]):
-    """The statements of one package by name, without their comments. `lists` has the generated lists of columns.
+    """The statements of one package by name, without their comments. `lists` has the lists of names in braces.
 
     The files are read once, at import. A module that looks up an unknown name therefore fails at import, and so does a
     statement with an unknown list.
     """
 
-    def __init__(self, package: str, **lists: str) -> None:
-        self._texts = {
-            name: _LIST.sub(lambda found: lists[found[1]], _without_comments(text))
-            for name, text in statements(package).items()
-        }
+    def __init__(self, package: str, **lists: Iterable[str]) -> None:
+        def written(found: re.Match[str]) -> str:
+            pattern: str = found[2] or "*"
+            return ", ".join(pattern.replace("*", name) for name in lists[found[1]])
+
+        self._texts = {name: _LIST.sub(written, _without_comments(text)) for name, text in statements(package).items()}
 
     def __getitem__(self, name: str) -> str:
         return self._texts[name]

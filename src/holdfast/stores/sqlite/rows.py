@@ -7,11 +7,12 @@ from typing import Final
 
 import msgspec
 
+from holdfast.core.lifecycle import OPTIONS
 from holdfast.core.record import Record, Status
 from holdfast.stores.sql.files import Statements
 from holdfast.stores.sql.plan import Row
 
-SQL: Final = Statements("holdfast.stores.sqlite.sql")
+SQL: Final = Statements("holdfast.stores.sqlite.sql", options=OPTIONS)
 
 FIELDS: Final = Record.__struct_fields__
 """The columns of the view `holdfast_record` are the fields of `Record`, in its order."""

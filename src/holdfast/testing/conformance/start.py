@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from holdfast.core.clock import SECOND
 from holdfast.core.details import NO_DETAILS
 from holdfast.core.ids import new_id
-from holdfast.core.lifecycle import NewJob
+from holdfast.core.lifecycle import OPTIONS, NewJob
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Start, Started
 from holdfast.errors import ChainNotFound
@@ -77,6 +77,22 @@ async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
     assert (kept.key, kept.on_blocker_failure, kept.trace) == ("mail-1", "fail", trace)
     assert kept.scheduled_at == harness.clock() + 90 * SECOND
     assert await harness.job(job.id) == kept
+
+
+async def every_option_is_kept_by_a_start_a_replacement_and_a_continuation(harness: Harness) -> None:
+    options = {option: 1000 + number for number, option in enumerate(OPTIONS)}
+    waiting = await harness.started(new_job("other", key="k"))
+    job = await harness.claimed(replace(new_job(), **options))
+    one, two = [replace(new_job("many"), **options) for _ in range(2)]
+    following = replace(next_job(job), **options)
+
+    await harness.start(one, two)
+    await harness.start(replace(new_job("other", key="k", dedup="waiting"), **options))
+    await harness.settled(continued(job, following))
+
+    for id in (job.id, one.id, two.id, waiting.id, following.id):
+        kept = await harness.job(id)
+        assert {option: getattr(kept, option) for option in OPTIONS} == options
 
 
 async def payloads_are_kept_byte_by_byte(harness: Harness) -> None:

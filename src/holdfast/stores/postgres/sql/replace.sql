@@ -16,8 +16,7 @@ with clock as materialized (
 ), replaced as (
     update holdfast.job
        set status = case when :open_blockers::int > 0 then 'blocked' else 'pending' end, input = :input::bytea,
-           priority = :priority::bigint, max_attempts = :max_attempts::bigint, timeout = :timeout::bigint,
-           keep = :keep::bigint, dedup_for = :dedup_for::bigint, details = :details::text,
+           priority = :priority::bigint, {options: * = :*::bigint}, details = :details::text,
            on_blocker_failure = :on_blocker_failure::text, track = :track::text,
            blockers = cardinality(:after::text[]), open_blockers = :open_blockers::int,
            attempt = 0, error = null, progress = null, progress_note = null, started_at = null, mismatches = null,

@@ -58,10 +58,10 @@ with clock as materialized (
     select *
       from unnest(:ids::text[], :tokens::text[], :keeps::bigint[], :aheads::bigint[], :next_ids::text[], :next_types::text[],
                   :next_inputs::bytea[], :next_indexes::int[], :next_priorities::bigint[], :next_delays::bigint[],
-                  :next_ats::bigint[], :next_max_attempts::bigint[], :next_timeouts::bigint[], :next_keeps::bigint[],
-                  :next_keys::text[], :next_details::text[], :next_on_blocker_failures::text[])
+                  :next_ats::bigint[], {options: :next_*::bigint[]}, :next_keys::text[], :next_details::text[],
+                  :next_on_blocker_failures::text[])
            asked (id, token, keep, ahead, next_id, next_type, next_input, next_index, next_priority, next_delay, next_at,
-                  next_max_attempts, next_timeout, next_keep, next_key, next_details, next_on_blocker_failure)
+                  {options: next_*}, next_key, next_details, next_on_blocker_failure)
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at
       from holdfast.job
@@ -74,11 +74,10 @@ with clock as materialized (
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running'
 ), continued as (
-    insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                              scheduled_at, timeout, keep, details, awaited, on_blocker_failure, input)
-    select good.next_id, good.next_type, good.chain_id, good.next_index, 'pending', good.next_priority,
-           good.next_max_attempts, good.next_key, clock.now,
-           greatest(clock.now, coalesce(good.next_at, clock.now + good.next_delay)), good.next_timeout, good.next_keep,
+    insert into holdfast.job (id, type, chain_id, chain_index, status, priority, key, created_at, scheduled_at, {options},
+                              details, awaited, on_blocker_failure, input)
+    select good.next_id, good.next_type, good.chain_id, good.next_index, 'pending', good.next_priority, good.next_key,
+           clock.now, greatest(clock.now, coalesce(good.next_at, clock.now + good.next_delay)), {options: good.next_*},
            good.next_details, good.awaited, good.next_on_blocker_failure, good.next_input
       from good, clock
      order by good.seq

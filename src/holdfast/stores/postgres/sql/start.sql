@@ -3,10 +3,10 @@
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), created as (
-    insert into holdfast.job (id, type, chain_id, status, priority, max_attempts, created_at, scheduled_at, timeout, keep,
-                              details, on_blocker_failure, input)
-    select :id::text, :type::text, :id::text, 'pending', :priority::bigint, :max_attempts::bigint, clock.now,
-           greatest(clock.now, coalesce(:at::bigint, clock.now + :delay::bigint)), :timeout::bigint, :keep::bigint,
+    insert into holdfast.job (id, type, chain_id, status, priority, created_at, scheduled_at, {options}, details,
+                              on_blocker_failure, input)
+    select :id::text, :type::text, :id::text, 'pending', :priority::bigint, clock.now,
+           greatest(clock.now, coalesce(:at::bigint, clock.now + :delay::bigint)), {options: :*::bigint},
            :details::text, :on_blocker_failure::text, :input::bytea
       from clock
         on conflict (id) do nothing
@@ -32,20 +32,19 @@ with clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), created as (
-    insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                              scheduled_at, timeout, keep, dedup_for, details, blockers, open_blockers, awaited,
-                              on_blocker_failure, track, input)
+    insert into holdfast.job (id, type, chain_id, chain_index, status, priority, key, created_at, scheduled_at, {options},
+                              details, blockers, open_blockers, awaited, on_blocker_failure, track, input)
     select new.id, new.type, coalesce(new.chain_id, new.id), coalesce(new.chain_index, 0),
-           case when new.open_blockers > 0 then 'blocked' else 'pending' end, coalesce(new.priority, 0),
-           new.max_attempts, new.key, clock.now, greatest(clock.now, coalesce(new.at, clock.now + coalesce(new.delay, 0))),
-           new.timeout, new.keep, new.dedup_for, new.details, coalesce(new.blockers, 0), coalesce(new.open_blockers, 0),
-           coalesce(new.awaited, false), coalesce(new.on_blocker_failure, 'wait'), new.track, new.input
+           case when new.open_blockers > 0 then 'blocked' else 'pending' end, coalesce(new.priority, 0), new.key,
+           clock.now, greatest(clock.now, coalesce(new.at, clock.now + coalesce(new.delay, 0))), {options: new.*},
+           new.details, coalesce(new.blockers, 0), coalesce(new.open_blockers, 0), coalesce(new.awaited, false),
+           coalesce(new.on_blocker_failure, 'wait'), new.track, new.input
       from clock, unnest(:ids::text[], :types::text[], :inputs::bytea[], :chain_ids::text[], :chain_indexes::int[],
-                         :priorities::bigint[], :delays::bigint[], :ats::bigint[], :max_attempts::bigint[],
-                         :timeouts::bigint[], :keeps::bigint[], :dedup_fors::bigint[], :keys::text[], :details::text[], :blockers::int[],
-                         :open_blockers::int[], :awaited::boolean[], :on_blocker_failures::text[], :tracks::text[]) with ordinality
-           new (id, type, input, chain_id, chain_index, priority, delay, at, max_attempts, timeout, keep, dedup_for, key, details,
-                blockers, open_blockers, awaited, on_blocker_failure, track, place)
+                         :priorities::bigint[], :delays::bigint[], :ats::bigint[], {options: :*::bigint[]},
+                         :keys::text[], :details::text[], :blockers::int[], :open_blockers::int[], :awaited::boolean[],
+                         :on_blocker_failures::text[], :tracks::text[]) with ordinality
+           new (id, type, input, chain_id, chain_index, priority, delay, at, {options}, key, details, blockers,
+                open_blockers, awaited, on_blocker_failure, track, place)
      order by new.place
         on conflict (id) do nothing
     returning seq, id, chain_id, type

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import astuple
+from msgspec.structs import asdict, astuple
 
 from holdfast.core.clock import Micros
-from holdfast.core.lifecycle import NewJob
+from holdfast.core.lifecycle import OPTIONS, NewJob
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, NotifyingStatement, Plan, Result
 from holdfast.stores.postgres.rows import SQL
@@ -63,20 +63,7 @@ def _notifying(statement: Statement, notify: Statement | None) -> Statement | No
 
 
 def _alone(execution: Execution, job: NewJob) -> Parameters:
-    return {
-        "now": execution.now or execution.clock,
-        "id": job.id,
-        "type": job.type,
-        "input": job.input,
-        "priority": job.priority,
-        "delay": job.delay,
-        "at": job.at,
-        "max_attempts": job.max_attempts,
-        "timeout": job.timeout,
-        "keep": job.keep,
-        "details": job.details,
-        "on_blocker_failure": job.on_blocker_failure,
-    }
+    return {**asdict(job), "now": execution.now or execution.clock}
 
 
 def _columns(
@@ -99,10 +86,7 @@ def _columns(
         "priorities": _unless_all(0, column["priority"]),
         "delays": _unless_all(0, column["delay"]),
         "ats": _unless_all(None, column["at"]),
-        "max_attempts": _unless_all(None, column["max_attempts"]),
-        "timeouts": _unless_all(None, column["timeout"]),
-        "keeps": _unless_all(None, column["keep"]),
-        "dedup_fors": _unless_all(None, column["dedup_for"]),
+        **{option: _unless_all(None, column[option]) for option in OPTIONS},
         "keys": _unless_all(None, column["key"]),
         "details": _unless_all(None, column["details"]),
         "blockers": [len(after) for after in column["after"]] if any(column["after"]) else [],

@@ -7,9 +7,10 @@ the job, a `JobState`, and whether there are listeners.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.lifecycle import OPTIONS, NewJob, Settlement
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import NotifyingStatement
 from holdfast.stores.postgres.rows import SQL
@@ -65,9 +66,7 @@ def continued(execution: Execution, settlements: Sequence[Settlement]) -> Statem
             "next_priorities": [job.priority for job in jobs],
             "next_delays": [job.delay for job in jobs],
             "next_ats": _optional(jobs, lambda job: job.at),
-            "next_max_attempts": _optional(jobs, lambda job: job.max_attempts),
-            "next_timeouts": _optional(jobs, lambda job: job.timeout),
-            "next_keeps": _optional(jobs, lambda job: job.keep),
+            **{f"next_{option}": _optional(jobs, attrgetter(option)) for option in OPTIONS},
             "next_keys": _optional(jobs, lambda job: job.key),
             "next_details": _optional(jobs, lambda job: job.details),
             "next_on_blocker_failures": [job.on_blocker_failure for job in jobs],

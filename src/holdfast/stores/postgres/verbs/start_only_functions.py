@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
+from holdfast.core.lifecycle import OPTIONS
 from holdfast.registry.options import MAX_TEXT
 from holdfast.stores.postgres.rows import SQL
 
@@ -43,13 +44,8 @@ BOUNDS: Final[Mapping[str, str]] = {
     "delays": _DURATION,
     "at": _MOMENT,
     "ats": _MOMENT,
+    **dict.fromkeys(OPTIONS, _DURATION),
     "max_attempts": _COUNT,
-    "timeout": _DURATION,
-    "timeouts": _DURATION,
-    "keep": _DURATION,
-    "keeps": _DURATION,
-    "dedup_fors": _DURATION,
-    "dedup_for": _DURATION,
     "due_within": _DURATION,
     "blockers": _COUNT,
     "open_blockers": _COUNT,

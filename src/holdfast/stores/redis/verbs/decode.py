@@ -23,7 +23,7 @@ STATUS_LETTERS: dict[Status, str] = {
 STATUSES = {letter: status for status, letter in STATUS_LETTERS.items()}
 
 
-class JobState(msgspec.Struct, array_like=True, frozen=True):
+class StoredState(msgspec.Struct, array_like=True, frozen=True):
     """The state of a job without its payloads, in the order of `scripts/shared/job.lua`."""
 
     seq: int
@@ -91,23 +91,30 @@ class _Event(NamedTuple):
     worker: str | None
 
 
-_state = msgspec.msgpack.Decoder(JobState).decode
+_state = msgspec.msgpack.Decoder(StoredState).decode
 _past = msgspec.msgpack.Decoder(_Past).decode
 _event = msgspec.msgpack.Decoder(_Event).decode
 decode_hints = msgspec.msgpack.Decoder(HintMessage).decode
 
 
-_STATE_HEADER = b"\xdc\x00\x1a"
-"""The msgpack header of an array of 26: a state is stored as 26 values without a header."""
-_LONG_HEADER = b"\xdc\x00\x1d"
-"""The same for the state of a job whose last attempt mismatched, or that has a `dedup_for`: 29 values."""
+TAIL = StoredState.__struct_fields__[-len(StoredState.__struct_defaults__) :]
+"""The last values of a state. They are stored if one of them is set."""
+
+
+def _header(values: int) -> bytes:
+    """The msgpack header of an array: a state is stored without a header."""
+    return b"\xdc" + values.to_bytes(2, "big")
+
+
+_STATE_HEADER = _header(len(StoredState.__struct_fields__) - len(TAIL))
+_LONG_HEADER = _header(len(StoredState.__struct_fields__))
 
 
 def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None, error: bytes | None = None) -> Record:
     """A job from its stored fields."""
     try:
         row = _state(_STATE_HEADER + state)
-    except msgspec.DecodeError:  # three more values than 26
+    except msgspec.DecodeError:  # with its tail
         row = _state(_LONG_HEADER + state)
     # By position, in the order of `Record`: each name would cost about 50 ns, for every job that is read.
     return Record(

@@ -9,11 +9,11 @@ import msgspec
 
 from holdfast.core.details import origin_of
 from holdfast.core.error_search import ErrorSearch
-from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.lifecycle import OPTIONS, NewJob, Settlement
 from holdfast.core.record import Status
 from holdfast.core.steps import Wait
 from holdfast.engine.operations import Filter
-from holdfast.stores.redis.verbs.decode import STATUS_LETTERS, Number
+from holdfast.stores.redis.verbs.decode import STATUS_LETTERS, TAIL, Number
 
 pack = msgspec.msgpack.Encoder().encode
 
@@ -43,8 +43,10 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
     rest = _rest(job)
     if by is not None and job.chosen:
         rest = rest[:-1] + pack(by[:_REQUEST_CHARACTERS])
-    if job.dedup_for is not None:
-        rest += _NEVER_MISMATCHED + pack(number(job.dedup_for))
+    for option in _TAIL_OPTIONS:
+        if getattr(job, option) is not None:
+            rest += _tail(job)
+            break
     payloads.append(rest)
     payloads.append(job.input)
     origin = origin_of(job.details)
@@ -74,7 +76,7 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
 
 
 def _rest(job: NewJob) -> bytes:
-    """The part of a new job's state that the caller knows: the values of `State` from `type` on, without a header."""
+    """The part of a new job's state that the caller knows: the values of `StoredState` from `type` to `by`."""
     return _packed_rest(
         job.type,
         None if job.chain_id == job.id else job.chain_id,
@@ -88,6 +90,11 @@ def _rest(job: NewJob) -> bytes:
         len(job.after),
         job.on_blocker_failure,
     )
+
+
+def _tail(job: NewJob) -> bytes:
+    """The last values of a state. Those that are no options are None in a new job."""
+    return b"".join(pack(number(getattr(job, name)) if name in OPTIONS else None) for name in TAIL)
 
 
 # Cached: jobs that are started together usually differ only in their inputs.
@@ -114,8 +121,7 @@ def _packed_rest(
 
 _UNCLAIMED = (None,) * 8
 """The values from `worker` to `finished_at` of a job that was never claimed."""
-_NEVER_MISMATCHED = pack(None) * 2
-"""The values `mismatches` and `mismatched_at` of a new job."""
+_TAIL_OPTIONS = [name for name in TAIL if name in OPTIONS]
 _REQUEST_CHARACTERS = 12
 """Length of `by`: enough to distinguish the requests with one id within a minute, and short, to keep rows small."""
 _HEADER_BYTES = 3

@@ -5,10 +5,10 @@ select * from holdfast_record
 -- replace: give a chain that has not begun the input and the options of another start.
 -- min and max with a null are null: without a limit, the due time is the one that the start gives.
 update holdfast_job
-   set input = :input, status = :status, priority = :priority, max_attempts = :max_attempts, timeout = :timeout,
-       keep = :keep, dedup_for = :dedup_for, details = :details, blockers = :blockers, open_blockers = :open_blockers,
-       on_blocker_failure = :on_blocker_failure, track = :track, attempt = 0, error = null, progress = null,
-       progress_note = null, started_at = null, mismatches = null, mismatched_at = null, counted = null,
+   set input = :input, status = :status, priority = :priority, {options: * = :*}, details = :details,
+       blockers = :blockers, open_blockers = :open_blockers, on_blocker_failure = :on_blocker_failure, track = :track,
+       attempt = 0, error = null, progress = null, progress_note = null, started_at = null, mismatches = null,
+       mismatched_at = null, counted = null,
        debounced_at = case when attempt > 0 then :now else debounced_at end,
        scheduled_at = max(:now, coalesce(min(:due, :within + case when attempt > 0 then :now
                                                                   else coalesce(debounced_at, created_at) end), :due))

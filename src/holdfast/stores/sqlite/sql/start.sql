@@ -35,10 +35,9 @@ select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0
 
 -- insert_job: create a job.
 -- Positional parameters are faster than names: one start may insert thousands of rows.
-insert into holdfast_job (seq, id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                          scheduled_at, timeout, keep, dedup_for, details, blockers, open_blockers, on_blocker_failure,
-                          track, input)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into holdfast_job (seq, id, type, chain_id, chain_index, status, priority, key, created_at, scheduled_at, details,
+                          blockers, open_blockers, on_blocker_failure, track, {options}, input)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {options: ?}, ?)
 
 -- insert_blocker: make a job wait for a chain.
 insert into holdfast_blocker (job_id, position, chain_id) values (?, ?, ?)

@@ -12,8 +12,8 @@ end
 -- Twenty-six separate values, not one table: a table would be copied once more, and a nil would end it.
 -- When a job is created, the script sets the first five; the caller has encoded the others (see `add`).
 -- `scheduled_at` is nil if it is the creation time. A hash needs half the memory if no value is longer than 64 bytes.
--- Three more values follow if one of them is set: how many attempts in a row mismatched, the time of the first, and how
--- long the key of the chain is taken after its completion.
+-- The tail follows if one of its values is set: how many attempts in a row mismatched, the time of the first, and how long
+-- the key of the chain is taken after its completion. A new value is added to the tail here and in `decode.StoredState`.
 -- `by` is the request that started a chain under an id that the application chose (see `resent_start`).
 local function pack(job)
   local later = job.scheduled_at ~= job.created_at and job.scheduled_at or nil
@@ -23,8 +23,8 @@ local function pack(job)
     job.progress, job.progress_note, job.started_at, job.finished_at, job.timeout, job.keep, job.details, job.blockers,
     job.on_blocker_failure, job.by
   )
-  local more = job.mismatches or job.dedup_for
-  return more and state .. cmsgpack.pack(job.mismatches, job.mismatched_at, job.dedup_for) or state
+  local has_tail = job.mismatches or job.dedup_for
+  return has_tail and state .. cmsgpack.pack(job.mismatches, job.mismatched_at, job.dedup_for) or state
 end
 
 local function unpack_job(id, state)
