@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from holdfast import Attempt, Client, ConnectedWakeups, Jobs, Store, SyncClient, Wakeups, Worker
 from holdfast.cli.app import app
-from holdfast.cli.settings import Flags, settle
+from holdfast.cli.settings import Flags, resolve
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sqlite import SqliteStore
 from tests.servers.nats import NatsServer, shared_nats
@@ -134,7 +134,7 @@ def test_the_configuration_file_names_wake_ups_and_no_command_shows_the_password
     shown = CliRunner().invoke(app, ["config"], env={"COLUMNS": "500"}).stdout
     reported = CliRunner().invoke(app, ["doctor"], env={"COLUMNS": "500"}).stdout
 
-    wakeups: Wakeups = SqliteStore(settle(Flags(config=file), {}).need_store()).wakeups
+    wakeups: Wakeups = SqliteStore(resolve(Flags(config=file), {}).need_store()).wakeups
     assert isinstance(wakeups, ConnectedWakeups)
     assert wakeups.name == "redis://localhost:1/0?namespace=holdfast"
     assert 'wakeups = "redis://:***@localhost:1"' in shown

@@ -18,7 +18,7 @@ from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.load_app import load_jobs
 from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.printable import printable, write_json
-from holdfast.cli.settings import CommandSettings, Flags, settle
+from holdfast.cli.settings import CommandSettings, Flags, resolve
 from holdfast.cli.sqlite_file import check_file
 from holdfast.client.client import Client
 from holdfast.client.sync_client import SyncClient
@@ -52,7 +52,7 @@ class Invocation:
     @cached_property
     def settings(self) -> CommandSettings:
         """The store, its wake-ups and the application."""
-        return settle(self.flags)
+        return resolve(self.flags)
 
     @cached_property
     def jobs(self) -> Jobs:

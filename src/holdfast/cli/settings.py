@@ -85,7 +85,7 @@ class CommandSettings:
         return passwords_in(joined(self.store, self.wakeups)) if self.store else []
 
 
-def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> CommandSettings:
+def resolve(flags: Flags, environment: Mapping[str, str] = os.environ) -> CommandSettings:
     """Find the settings of a command. An invalid file is a Mistake, also if the command needs nothing from it.
 
     Each setting is looked up on its own: a store from the environment uses the wake-ups of the file. A store that has

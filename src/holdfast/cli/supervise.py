@@ -15,7 +15,7 @@ from holdfast.cli.exporters import exporter
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.passwords import hide, passwords_in
-from holdfast.cli.settings import settle
+from holdfast.cli.settings import resolve
 from holdfast.cli.worker import Level, jobs_to_run
 from holdfast.client.sync_client import SyncClient
 from holdfast.config.listen_address import parse_listen
@@ -100,14 +100,14 @@ def _check_store(address: str) -> None:
 def _read_again(run: Invocation, jobs: Jobs, *, address: str, app: str | None) -> Sequence[Group]:
     """The groups in the current file. `app` is the application that the file or the environment named at the start."""
     try:
-        settled = settle(run.flags)
+        current = resolve(run.flags)
     except Mistake as error:
         raise ValueError(str(error)) from None
-    began, now = run.settings.config.settings, settled.config.settings
+    began, now = run.settings.config.settings, current.config.settings
     now.check(jobs)
     fixed = {
-        "the store": settled.store is not None and settled.need_store() != address,
-        "the app": app is not None and settled.app not in (None, app),
+        "the store": current.store is not None and current.need_store() != address,
+        "the app": app is not None and current.app not in (None, app),
         "[work_kinds]": now.work_kinds != began.work_kinds,
         "[logging]": now.logging != began.logging,
         "[health]": now.listen != began.listen,

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.cli.config_file import Config, read_config
 from holdfast.cli.exit_codes import Mistake
-from holdfast.cli.settings import Flags, settle
+from holdfast.cli.settings import Flags, resolve
 
 
 def written(folder: Path, text: str) -> Path:
@@ -89,9 +89,9 @@ def test_the_command_line_comes_first_then_the_environment_then_the_file(tmp_pat
     path = written(tmp_path, 'store = "file"\napp = "file"')
     environment = {"HOLDFAST_STORE": "environment", "HOLDFAST_APP": "environment"}
 
-    typed = settle(Flags(store="typed", config=path), environment)
-    reported = settle(Flags(config=path), environment)
-    found = settle(Flags(config=path), {})
+    typed = resolve(Flags(store="typed", config=path), environment)
+    reported = resolve(Flags(config=path), environment)
+    found = resolve(Flags(config=path), {})
 
     assert (typed.store, typed.app, typed.app_from) == ("typed", "environment", "HOLDFAST_APP")
     assert (reported.store, reported.store_from) == ("environment", "HOLDFAST_STORE")
@@ -102,9 +102,9 @@ def test_a_store_from_elsewhere_keeps_the_wake_ups_of_the_file(tmp_path: Path) -
     path = written(tmp_path, 'wakeups = "redis://cache"')
     reported = {"HOLDFAST_STORE": "postgresql://db/shop"}
 
-    found = settle(Flags(config=path), reported)
-    typed = settle(Flags(store="sqlite:///jobs.db", config=path), reported)
-    other = settle(Flags(config=path), {**reported, "HOLDFAST_WAKEUPS": "redis://other"})
+    found = resolve(Flags(config=path), reported)
+    typed = resolve(Flags(store="sqlite:///jobs.db", config=path), reported)
+    other = resolve(Flags(config=path), {**reported, "HOLDFAST_WAKEUPS": "redis://other"})
 
     assert found.need_store() == "postgresql://db/shop?wakeups=redis%3A%2F%2Fcache"
     assert (found.wakeups, found.wakeups_from) == ("redis://cache", str(path))
@@ -116,7 +116,7 @@ def test_a_store_from_elsewhere_keeps_the_wake_ups_of_the_file(tmp_path: Path) -
 def test_a_store_that_has_wake_ups_takes_no_others(tmp_path: Path, store: str) -> None:
     path = written(tmp_path, 'wakeups = "redis://cache"')
 
-    assert settle(Flags(store=store, config=path), {}).need_store() == store
+    assert resolve(Flags(store=store, config=path), {}).need_store() == store
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_missing_store_is_an_error_that_names_all_three_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = settle(Flags(), {})
+    settings = resolve(Flags(), {})
 
     with pytest.raises(Mistake, match=r"--store .*HOLDFAST_STORE.*holdfast\.toml"):
         settings.need_store()

@@ -61,6 +61,23 @@ def test_a_job_type_is_not_started_without_its_arguments(client: SyncClient) -> 
     assert not client.list_chains().items
 
 
+def test_a_chain_does_not_continue_with_an_object_that_is_no_call(client: SyncClient) -> None:
+    unbound: Any = resize
+    number: Any = 5
+    chain = client.start(resize.bind(1))
+
+    with (
+        pytest.raises(TypeError, match=r"resize is a job type; continue with resize.bind\(...\)"),
+        client.completing(chain) as current,
+    ):
+        current.continue_with(unbound)
+    with (
+        pytest.raises(TypeError, match=r"only the result of TYPE.bind\(...\) can be continued with, not int"),
+        client.completing(chain) as current,
+    ):
+        current.continue_with(number)
+
+
 @pytest.mark.parametrize("one", [resize, resize.bind(1)])
 def test_start_many_refuses_a_single_call(client: SyncClient, one: Any) -> None:
     with pytest.raises(TypeError, match=r"takes a list of calls: start_many\(\[resize.bind\(...\), ...\]\)"):
