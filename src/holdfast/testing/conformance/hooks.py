@@ -43,6 +43,19 @@ async def a_failed_job_starts_its_hook_with_a_failure(harness: Harness) -> None:
     assert (await harness.claim_one("refund")).id == hook.id
 
 
+async def jobs_are_started_beside_one_that_fails_at_once_and_starts_its_hook(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    await harness.settled(failed(blocker))
+    waiting = new_job(after=(blocker.id,), on_blocker_failure="fail", on_failure=REFUND)
+    others = [new_job("third"), new_job("third")]
+
+    started = await harness.start(waiting, *others)
+
+    assert [each.chain.last.status for each in started] == [Status.FAILED, Status.PENDING, Status.PENDING]
+    assert len(await hooks_of(harness)) == 1
+    assert [(await harness.claim_one("third")).id for _ in others] == [other.id for other in others]
+
+
 async def the_hook_has_the_options_that_were_stored_with_the_job(harness: Harness) -> None:
     page = FailureHook("page", "failure", keep=10**15 + 3)
     refund = FailureHook("refund", 'odd "name"', priority=-7, max_attempts=3, keep=10**15 + 1, then=write_hook(page))

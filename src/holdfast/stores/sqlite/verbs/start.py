@@ -184,6 +184,7 @@ def _create(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | 
                 yield from add_plain(execution, plain, rows)
                 plain, rows = [], []
             yield from _add_blocked(execution, job, seq)
+            [(seq,)] = yield Statement(_LAST_SEQ)  # a job that failed at once may have started its hook
         else:
             plain.append(job)
             rows.append(row(execution, job, seq))
