@@ -16,6 +16,8 @@ import zipfile
 from pathlib import Path
 
 DIST = Path("dist")
+METADATA = "Metadata-Version: 2.4"
+"""The newest version that the pinned action of the release workflow accepts."""
 
 
 def main() -> int:
@@ -47,10 +49,14 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def _check_contents(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
     for wanted in ("holdfast/py.typed", ".dist-info/sboms/sbom.cdx.json", ".dist-info/licenses/LICENSE"):
         if not any(name.endswith(wanted) for name in names):
             raise SystemExit(f"{wheel.name} lacks {wanted}")
+    (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+    if METADATA not in archive.read(metadata).decode().splitlines():
+        raise SystemExit(f"{wheel.name} has metadata of another version than {METADATA}")
 
 
 def _run_readme(wheel: Path, folder: Path) -> int:
