@@ -20,6 +20,11 @@ class Shell:
         self._environment = {**os.environ, "PATH": path, "PYTHONPATH": str(folder)}
         self._background: list[subprocess.Popen[bytes]] = []
 
+    @property
+    def running(self) -> int:
+        """How many commands run in the background."""
+        return len(self._background)
+
     def run(self, command: str) -> str:
         text = command.split("#", 1)[0].strip()
         if text.endswith("&"):
@@ -28,9 +33,9 @@ class Shell:
             )
             self._background.append(background)
             return ""
-        if text.startswith("python -m pip ") or not text:
+        if text.startswith(("python -m pip ", "python -m venv ")) or not text:
             return ""  # the packages are there
-        if text == "kill %1":
+        if text.startswith("kill %"):
             self.close()
             return ""
         done = subprocess.run(

@@ -27,12 +27,14 @@ def test_the_tutorial_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
             lines = snippet.text.replace("8765", str(port)).splitlines()
             answers.update((line, shell.run(line)) for line in lines)
             printed = "\n".join(answers[line] for line in lines)
+            if "holdfast dashboard" in snippet.text:
+                assert "Overview" in _page(f"http://127.0.0.1:{port}/")
 
     assert "No live worker runs jobs of the type `charge`" in answers["holdfast explain $(cat id.txt)"]
     assert answers["holdfast wait $(cat id.txt) --timeout 30s"] == '"parcel 1"\n'
     assert "CE" in answers["holdfast schedules"]
     assert "1 passed" in answers["python -m pytest -q test_shop.py"]
-    assert "Overview" in _page(f"http://127.0.0.1:{port}/")
+    assert shell.running == 0
 
 
 def _fixed(output: str) -> list[str]:
