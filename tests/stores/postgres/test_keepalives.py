@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
 
+from holdfast.engine.operations import GetStats
+from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.address import parse
 from holdfast.stores.postgres.connection.connect import connect, connect_async, connection_parameters
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
@@ -15,11 +18,12 @@ from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.stores.sql.plan import Statement
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.transaction_pooler import transaction_pooler
+from tests.waiting import wait_until
 
 RENDER = Renderer.of("holdfast", Style.NUMBERED)
 NAMES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
 SHOW = Statement("select " + ", ".join(f"current_setting('{name}')" for name in NAMES))
-SOURCES = Statement("select count(*) from pg_settings where name like 'tcp\\_%' and source = 'session'")
+SOURCES = Statement("select count(*) from pg_settings where name ~ '^(tcp_|client_conn)' and source = 'session'")
 OURS = [("30", "10", "3", "60000")]
 
 
@@ -69,6 +73,29 @@ def test_a_unix_socket_has_no_keepalives(server: Postgres) -> None:
 
     assert opened.execute(SHOW) == [("0", "0", "0", "0")]
     opened.close()
+
+
+@pytest.mark.parametrize("over", ["tcp", "unix"])
+async def test_the_server_ends_a_statement_whose_caller_gave_up(
+    server: Postgres, store: PostgresStore, connection: psycopg.Connection, over: str
+) -> None:
+    """A page of the dashboard has a timeout. Its statement must not run on until the deadline of the address."""
+    address = (server.tcp_address if over == "tcp" else server.address)(schema=store.schema, deadline="600")
+    active = "select from pg_stat_activity where state = 'active' and wait_event_type = 'Lock' and query like %s"
+
+    def waits() -> bool:
+        return bool(connection.execute(active, [f'%"{store.schema}".%']).fetchall())
+
+    reader = PostgresStore(address)
+    await reader.open()
+    with server.connect() as other, other.transaction():
+        other.execute(f'lock table "{store.schema}".job in access exclusive mode'.encode())
+        reading = asyncio.create_task(reader.perform(GetStats()))
+        await asyncio.to_thread(wait_until, waits)
+        reading.cancel()
+
+        await asyncio.to_thread(wait_until, lambda: not waits())
+    await reader.close()
 
 
 def test_no_setting_is_changed_behind_a_pooler(server: Postgres) -> None:

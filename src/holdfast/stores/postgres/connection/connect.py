@@ -26,15 +26,21 @@ PROBES: Final = 3
 DEAD_SECONDS: Final = IDLE_SECONDS + PROBES * PROBE_SECONDS
 """After this time without an acknowledgement, each end considers the other dead and closes the connection."""
 
+CHECK_SECONDS: Final = 2
+"""While a statement runs, the server looks this often whether the client has closed its end."""
+
 KEEPALIVES: Final = (
     "select count(set_config(present.name, wanted.value, false)) "  # noqa: S608 - our own numbers
     f"from (values ('tcp_keepalives_idle', '{IDLE_SECONDS}'), ('tcp_keepalives_interval', '{PROBE_SECONDS}'), "
-    f"('tcp_keepalives_count', '{PROBES}'), ('tcp_user_timeout', '{DEAD_SECONDS * 1000}')) wanted (name, value) "
+    f"('tcp_keepalives_count', '{PROBES}'), ('tcp_user_timeout', '{DEAD_SECONDS * 1000}'), "
+    # Servers on other systems may refuse the setting.
+    f"(case when strpos(version(), 'linux') > 0 then 'client_connection_check_interval' end, '{CHECK_SECONDS * 1000}')"
+    ") wanted (name, value) "
     "join pg_settings present on present.name = wanted.name where present.source = 'default'"
 )
-"""Lets the server detect a dead client. Settings of the server, the role or the address are kept.
+"""Lets the server detect a dead client, and a client that closed its connection because a caller gave up.
 
-A Unix socket ignores these settings.
+Settings of the server, the role or the address are kept. A Unix socket ignores those of TCP.
 """
 
 _SESSION = SQL["session"]
