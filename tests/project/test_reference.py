@@ -15,7 +15,7 @@ from holdfast.cli.app import app
 from holdfast.engine import events
 from tests.project.snippets import ROOT
 from tools.site.plain_reference import expanded
-from tools.site.reference import MODULES, exported, write_reference
+from tools.site.reference import MODULES, PARTS, exported, only_in, write_reference
 
 KINDS = {**events.JOB_EVENTS, **events.WORKER_EVENTS, **events.PROCESS_EVENTS}
 
@@ -32,7 +32,10 @@ def test_every_public_name_is_documented(pages: dict[str, str]) -> None:
     public = {f"holdfast.{name}" for name in holdfast.__all__}
     public |= {f"holdfast.{module}.{name}" for modules in MODULES.values() for module in modules
                for name in exported(module)}  # fmt: skip
+    public |= {f"holdfast.{module}.{name}" for modules in PARTS.values() for module in modules
+               for name in only_in(module)}  # fmt: skip
 
+    assert "holdfast.worker.Done" in public  # what `complete()` returns
     assert public == documented
 
 

@@ -23,6 +23,9 @@ GROUPS = {
     "Named queues": ("Queue", "SyncQueue", "QueueJob", "Queued", "Duplicate", "content_id"),
 }
 
+PARTS = {"Run": ("worker", "supervisor"), "Named queues": ("queue",)}
+"""Subpackages whose other names belong to a group: what methods of the group return, and what callers annotate."""
+
 MODULES = {
     "Testing": ("testing",),
     "Dashboard": ("dashboard",),
@@ -65,6 +68,7 @@ def _api(folder: Path) -> list[str]:
             f"# {title}",
             f"Names of `holdfast`: {', '.join(f'`{name}`' for name in names)}.",
             *(_name(name, seen) for name in names),
+            *(_name(name, seen, f"holdfast.{module}") for module in PARTS.get(title, ()) for name in only_in(module)),
         ]
         (folder / f"{page}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     for title, modules in MODULES.items():
@@ -82,6 +86,12 @@ def exported(module: str) -> list[str]:
     found = importlib.import_module(f"holdfast.{module}")
     defined = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == found.__name__]
     return list(getattr(found, "__all__", None) or [name for name in defined if not name.startswith("_")])
+
+
+def only_in(module: str) -> list[str]:
+    """The public names of a subpackage that `holdfast` does not export."""
+    found = importlib.import_module(f"holdfast.{module}")
+    return [name for name in exported(module) if getattr(holdfast, name, None) is not getattr(found, name)]
 
 
 def _name(name: str, seen: list[Any], module: str = "holdfast") -> str:
