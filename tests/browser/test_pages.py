@@ -5,8 +5,9 @@
 # pyright: reportUnknownArgumentType=false
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.async_api import Response, expect
@@ -99,6 +100,38 @@ async def test_pages_and_changes_work_without_scripts(visit: Any) -> None:
     await expect(page.get_by_role("heading", level=1)).to_have_text("Retry 1 job")
     for path in PAGES:
         await visitor.open(path)
+
+
+async def test_times_are_those_of_the_zone_of_the_viewer(visit: Any) -> None:
+    """Relative, with the exact time on hover; also after a live update."""
+    visitor = await visit(jobs, timezone_id="Asia/Tokyo", locale="en-GB")
+    await visitor.client.start(render.bind(customer="ann"), delay=10_000)
+    page = await visitor.open("/jobs?q=status:scheduled")
+    times = page.locator("tbody time")
+
+    await expect(times.first).to_have_text("in 2 h")
+    await visitor.client.start(render.bind(customer="ben"), delay=10_000)
+    await expect(page.locator("tbody tr")).to_have_count(2)
+
+    for each in await times.all():
+        moment = datetime.fromisoformat(await each.get_attribute("datetime") or "").astimezone(ZoneInfo("Asia/Tokyo"))
+        expected = f"{moment.day} {moment:%b %Y}, {moment:%H:%M:%S} GMT+9"
+        await expect(each).to_have_attribute("title", expected)
+
+
+async def test_nothing_moves_on_any_page(visit: Any) -> None:
+    """So there is nothing to reduce for viewers who asked for reduced motion. Rules of vendored files count too."""
+    visitor = await visit(jobs, reduced_motion="reduce")
+    for path in PAGES:
+        page = await visitor.open(path)
+        assert await page.evaluate(_MOVING) == [], path
+
+
+_MOVING = """() => [...document.querySelectorAll("*")].filter((each) => {
+    const style = getComputedStyle(each);
+    return style.animationName !== "none" || style.transitionDuration.split(", ").some((time) => parseFloat(time) > 0)
+        || style.scrollBehavior === "smooth";
+}).map((each) => each.outerHTML.slice(0, 100))"""
 
 
 async def test_a_hidden_tab_closes_its_connection_and_a_shown_one_reads_the_page_again(visit: Any) -> None:
