@@ -12,6 +12,7 @@ import pytest
 from holdfast import Queue, Status
 from holdfast.supervisor import Group, Supervisor
 from holdfast.supervisor import supervisor as supervisor_module
+from tests.leases import expire_leases
 from tests.supervisor.harness import QUICK, TIMEOUT, Harness, in_thread, is_over, read, ready, write
 from tests.supervisor.work import compute, hog, hold, note, where
 from tests.worker.harness import Recorder
@@ -74,11 +75,12 @@ async def test_a_process_that_an_operator_drains_finishes_its_job_and_is_replace
 @pytest.mark.usefixtures("quick_recovery")
 async def test_a_killed_process_is_replaced_and_its_job_runs_again(harness: Harness) -> None:
     begun, gate = harness.gate("first")
-    async with harness.supervised() as (_, recorder):
+    async with harness.supervised(replace(QUICK, lease=30)) as (_, recorder):
         chain = await harness.client.start(hold.bind(str(begun), str(gate)))
         victim = int(await read(begun))
         os.kill(victim, signal.SIGKILL)
         await recorder.receive("process_died")
+        await asyncio.to_thread(expire_leases, harness.client.store)
         rescuer = int(await read(begun))
         await write(gate)
         assert await harness.client.wait(chain, timeout=TIMEOUT) == rescuer
