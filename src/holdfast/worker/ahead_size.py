@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from holdfast.worker.durations import Estimate
+
 WINDOW = 0.02
 """Seconds in which all jobs that are claimed ahead should begin."""
+STORE_WAITS = 4
+"""If attempts wait for their steps to be stored, the window is this many times as long: a claim takes as long."""
+LONGEST_WINDOW = 0.05
 MOST = 500
 """With jobs claimed ahead, a worker holds at most this many jobs, the running ones included."""
 ENGINE_SECONDS = 0.00005
@@ -26,12 +31,15 @@ class Room(NamedTuple):
         return self.limit + self.ahead
 
 
-def ahead_size(concurrency: int, moving: int, longest: float, interval: float | None) -> int:
+def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float | None) -> int:
     """How many jobs will begin within the window.
 
-    `moving`: slots that are free, or that a fast attempt occupies. `longest`: the seconds of a fast attempt.
-    `interval`: the measured seconds between two begins. Without it, one attempt at a time is assumed.
+    `moving`: slots that are free, or that a fast attempt occupies. `longest`: the seconds of the longest fast attempt.
+    `interval`: the measured seconds between two begins. Without it, it is assumed that one handler runs at a time, and
+    that the waits for the store overlap.
     """
-    by_rate = WINDOW / (interval or longest + ENGINE_SECONDS)
-    by_slots = WINDOW * moving / max(longest, ENGINE_SECONDS)
+    waiting = longest.slot - longest.handler
+    window = max(WINDOW, min(STORE_WAITS * waiting, LONGEST_WINDOW))
+    by_rate = window / (interval or longest.handler + waiting / moving + ENGINE_SECONDS)
+    by_slots = window * moving / max(longest.handler, ENGINE_SECONDS)
     return max(0, int(min(by_rate, by_slots, MOST - concurrency)))

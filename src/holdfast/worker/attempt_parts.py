@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Self
 
 from holdfast.core.job import Job
 from holdfast.core.record import Record
+from holdfast.core.steps import StepRow
 from holdfast.engine.store import Store
 from holdfast.registry.jobs import AnyJobType, Jobs
 from holdfast.worker.abort_signal import Signal
@@ -42,10 +44,16 @@ class AttemptParts:
         store: Store,
         jobs: Jobs,
         step_store: StepStore,
+        steps_read: asyncio.Future[list[StepRow]] | None = None,
         blockers: tuple[Any, ...] = (),
         middlewares: tuple[Middleware, ...] = (),
     ) -> Self:
-        """The parts of a new attempt of this job. `claimed` is a time before its claim, on the lease clock."""
+        """The parts of a new attempt of this job. `claimed` is a time before its claim, on the lease clock.
+
+        `steps_read` gives its stored steps, if they are read already.
+        """
         completion = CompletionState[Any](record, job_type, jobs)
-        steps = AttemptSteps(record, signal, claimed, store=step_store, in_block=lambda: completion.in_block)
+        steps = AttemptSteps(
+            record, signal, claimed, store=step_store, read=steps_read, in_block=lambda: completion.in_block
+        )
         return cls(Job(record, jobs), store, jobs, completion, signal, steps, blockers, middlewares)

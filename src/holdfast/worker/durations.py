@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.run_options import RunOptions
@@ -17,6 +18,15 @@ FORGOTTEN_AFTER = 10.0
 """Seconds after the last attempt of a type. The type counts as unmeasured then."""
 
 
+class Estimate(NamedTuple):
+    """The seconds that an attempt takes."""
+
+    slot: float
+    """It occupies its slot for this time."""
+    handler: float
+    """The same without the time in which its steps are read and written. A slow store makes no handler slow."""
+
+
 class Durations:
     """An estimate per type: a moving average that follows a longer attempt at once, and shorter ones slowly.
 
@@ -26,19 +36,26 @@ class Durations:
 
     def __init__(self, options: Iterable[RunOptions]) -> None:
         self._types = {each.type.name for each in options if not each.type.limits and each.type.executor != "process"}
-        self._estimates: dict[str, float] = {}
+        self._slots: dict[str, float] = {}
+        self._handlers: dict[str, float] = {}
+        """Only of types that use steps."""
         self._times: dict[str, float] = {}
 
-    def add(self, type: str, begun: float, ended: float) -> None:
-        """An attempt occupied its slot between these times of the lease clock."""
+    def add(self, type: str, begun: float, ended: float, waited: float = 0.0) -> None:
+        """An attempt occupied its slot between these times of the lease clock, and waited for its steps meanwhile."""
         if type in self._types:
-            seconds, estimate = ended - begun, self._estimates.get(type, ASSUMED)
-            self._estimates[type] = seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT
+            seconds, estimate = ended - begun, self._slots.get(type, ASSUMED)
+            self._slots[type] = seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT
             self._times[type] = ended
+            if waited or type in self._handlers:
+                seconds, estimate = max(0.0, seconds - waited), self._handlers.get(type, ASSUMED)
+                self._handlers[type] = seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT
 
-    def fast(self) -> dict[str, float]:
-        """The types whose jobs may be claimed ahead, with the seconds that an attempt takes."""
+    def fast(self) -> dict[str, Estimate]:
+        """The types whose jobs may be claimed ahead."""
         oldest = lease_clock() - FORGOTTEN_AFTER
         for type in [type for type, time in self._times.items() if time < oldest]:
-            del self._times[type], self._estimates[type]
-        return {type: seconds for type, seconds in self._estimates.items() if seconds <= FAST}
+            del self._times[type], self._slots[type]
+            self._handlers.pop(type, None)
+        estimates = {type: Estimate(slot, self._handlers.get(type, slot)) for type, slot in self._slots.items()}
+        return {type: estimate for type, estimate in estimates.items() if estimate.handler <= FAST}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from holdfast.core.record import Claim, Record
+from holdfast.core.steps import StepRow
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason, Signal
 from holdfast.worker.run_options import RunOptions
@@ -40,6 +41,8 @@ class HeldClaim(msgspec.Struct, eq=False, gc=False):
     """The handler has ended; its settlement may not be written yet."""
     ahead: float = 0.0
     """Seconds from the claim until the attempt began, if the job was claimed ahead."""
+    steps: asyncio.Future[list[StepRow]] | None = None
+    """Its stored steps, if they are read before the attempt begins."""
 
     @property
     def claim(self) -> Claim:

@@ -90,6 +90,13 @@ class Runner:
         self._held_claims.add(held_claims)
         return held_claims
 
+    def read_steps(self, held_claims: Sequence[HeldClaim]) -> None:
+        """Read the stored steps of jobs that begin soon, in one read, if their types use steps."""
+        if types := self._steps.types:
+            for each in held_claims:
+                if each.record.type in types:
+                    each.steps = self._steps.read(each.claim, each.signal)
+
     def give_back(self, held_claim: HeldClaim) -> None:
         """Release a job whose handler was not called."""
         held_claim.leave()
@@ -212,7 +219,8 @@ class Runner:
         parts = AttemptParts.of(
             held_claim.record, job_type, held_claim.signal, claimed,
             store=self._store.shard_of(held_claim.record.id), jobs=self._jobs,
-            step_store=self._steps, blockers=blockers, middlewares=self._middlewares[job_type.name],
+            step_store=self._steps, steps_read=held_claim.steps, blockers=blockers,
+            middlewares=self._middlewares[job_type.name],
         )  # fmt: skip
         call: Call
         if job_type.is_async:

@@ -6,7 +6,8 @@ A worker on a store without shards uses the parts directly.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Claim
@@ -68,14 +69,20 @@ class ShardSteps(StepStore):
 
     def __init__(self, store: Store, make: Callable[[Store], StepStore]) -> None:
         self.store = store
+        self.types = set()
         self._steps: Mapping[Store, StepStore] = {shard: make(shard) for shard in store.shards}
 
     def close(self) -> None:
         for steps in self._steps.values():
             steps.close()
 
-    async def load(self, claim: Claim, signal: Signal) -> list[StepRow]:
-        return await self._of(claim).load(claim, signal)
+    def read(self, claim: Claim, signal: Signal) -> asyncio.Future[list[StepRow]]:
+        return self._of(claim).read(claim, signal)
+
+    def loaded(
+        self, read: asyncio.Future[list[StepRow]], claim: Claim, signal: Signal
+    ) -> Coroutine[Any, Any, list[StepRow]]:
+        return self._of(claim).loaded(read, claim, signal)
 
     async def save(self, checkpoint: Checkpoint, signal: Signal) -> None:
         await self._of(checkpoint.claim).save(checkpoint, signal)

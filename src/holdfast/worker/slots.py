@@ -16,7 +16,7 @@ from holdfast.engine.observers import log
 from holdfast.worker.ahead import OVERDUE, AheadQueue
 from holdfast.worker.ahead_size import Room, ahead_size
 from holdfast.worker.attempt_run import AttemptRun
-from holdfast.worker.durations import Durations
+from holdfast.worker.durations import Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.runner import Runner
 
@@ -66,12 +66,13 @@ class Slots:
             return Room(limit)
         return Room(limit, max(0, min(size - waiting, unwritten - limit)), frozenset(fast))
 
-    def _ahead_size(self, free: int, fast: Mapping[str, float]) -> int:
+    def _ahead_size(self, free: int, fast: Mapping[str, Estimate]) -> int:
         now = lease_clock()
         moving = free
         for each in self.tasks.values():
             moving += each.record.type in fast and now - each.begun - each.ahead < OVERDUE
-        return ahead_size(self.concurrency, moving, max(fast.values()), self.ahead.interval) if moving else 0
+        longest = Estimate(*map(max, zip(*fast.values(), strict=True)))
+        return ahead_size(self.concurrency, moving, longest, self.ahead.interval) if moving else 0
 
     @property
     def held(self) -> int:
@@ -88,7 +89,8 @@ class Slots:
         if len(held_claims) > free:
             # Jobs of other types than the fast ones take the slots that were free for them.
             held_claims.sort(key=lambda each: each.record.type in fast)
-            self.ahead.put(held_claims[free:])
+            self.ahead.put(ahead := held_claims[free:])
+            self._runner.read_steps(ahead)
             self._watch()
         self._run(held_claims[:free])
         self._run_next()
@@ -184,7 +186,8 @@ class Slots:
         finally:
             # Not in a done callback: that would cost as much per job as its task.
             self.tasks.pop(task, None)
-            self._durations.add(held_claim.record.type, begun, lease_clock())
+            waited = 0.0 if run.call is None else run.call.steps.waited
+            self._durations.add(held_claim.record.type, begun, lease_clock(), waited)
             self.ahead.stalled = False
             if self.ahead:
                 self._run_next()

@@ -11,8 +11,8 @@ from holdfast.core.record import Record
 from holdfast.testing.builders import new_job
 from holdfast.worker import ahead, durations
 from holdfast.worker.ahead import AheadQueue
-from holdfast.worker.ahead_size import MOST, WINDOW, ahead_size
-from holdfast.worker.durations import FAST, FORGOTTEN_AFTER, Durations
+from holdfast.worker.ahead_size import LONGEST_WINDOW, MOST, WINDOW, ahead_size
+from holdfast.worker.durations import FAST, FORGOTTEN_AFTER, Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.run_options import RunOptions, WorkerDefaults
 
@@ -99,13 +99,36 @@ def test_a_type_without_recent_attempts_is_unmeasured(time: Time) -> None:
     assert measured.fast() == {}
 
 
+def test_a_slow_store_does_not_make_a_handler_with_steps_slow(time: Time) -> None:
+    measured = Durations(OPTIONS)
+    for _ in range(100):
+        measured.add("quick", time.now, time.now + 3 * FAST, 3 * FAST)
+
+    (estimate,) = measured.fast().values()
+    assert estimate.slot == pytest.approx(3 * FAST, rel=0.01)
+    assert estimate.handler < FAST / 100
+    measured.add("quick", time.now, time.now + 3 * FAST)  # this time the handler itself was slow
+    assert measured.fast() == {}
+
+
 def test_the_number_follows_the_measured_rate() -> None:
-    assert ahead_size(10, 10, 0.001, None) == int(WINDOW / 0.00105)
-    assert ahead_size(10, 10, 0.001, 0.0001) == 10 * WINDOW / 0.001
-    assert ahead_size(10, 5, 0.001, 0.0001) == 5 * WINDOW / 0.001
-    assert ahead_size(10, 10, 0.00001, 0.00001) == MOST - 10
-    assert ahead_size(10, 10, 0.01, 0.5) == 0
-    assert ahead_size(MOST + 1, 10, 0.00001, None) == 0
+    def size(concurrency: int, moving: int, seconds: float, interval: float | None) -> int:
+        return ahead_size(concurrency, moving, Estimate(seconds, seconds), interval)
+
+    assert size(10, 10, 0.001, None) == int(WINDOW / 0.00105)
+    assert size(10, 10, 0.001, 0.0001) == 10 * WINDOW / 0.001
+    assert size(10, 5, 0.001, 0.0001) == 5 * WINDOW / 0.001
+    assert size(10, 10, 0.00001, 0.00001) == MOST - 10
+    assert size(10, 10, 0.01, 0.5) == 0
+    assert size(MOST + 1, 10, 0.00001, None) == 0
+
+
+def test_while_the_store_is_slow_more_jobs_with_steps_are_claimed_ahead() -> None:
+    quick, slow = Estimate(0.0011, 0.0001), Estimate(0.0301, 0.0001)
+
+    assert ahead_size(10, 10, quick, 0.001) == int(WINDOW / 0.001)
+    assert ahead_size(10, 10, slow, 0.001) == int(LONGEST_WINDOW / 0.001)
+    assert ahead_size(10, 10, slow, None) == int(LONGEST_WINDOW / 0.00315)  # ten of them wait at once
 
 
 def test_better_jobs_begin_first() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from holdfast.worker.steps.step_store import StepStore
 POLL = 0.1
 """Seconds between two reads of a message while the attempt waits for it in place."""
 
+R = TypeVar("R")
+
 _CREATING = threading.Lock()
 
 
@@ -27,12 +29,26 @@ class AttemptSteps:
     """The steps of one attempt. Its coroutines run on the event loop of the worker."""
 
     # Slots, here and in StepLog: an attempt that waits for its step has few objects that the garbage collector visits.
-    __slots__ = ("_claimed", "_in_block", "_log", "_record", "_signal", "_store")
+    __slots__ = (
+        "_claimed", "_in_block", "_log", "_read", "_record", "_signal", "_since", "_store", "_waiting", "waited",
+    )  # fmt: skip
 
     def __init__(
-        self, record: Record, signal: Signal, claimed: float, *, store: StepStore, in_block: Callable[[], bool]
+        self,
+        record: Record,
+        signal: Signal,
+        claimed: float,
+        *,
+        store: StepStore,
+        read: asyncio.Future[list[StepRow]] | None = None,
+        in_block: Callable[[], bool],
     ) -> None:
         """`claimed` is a time of the lease clock at which the job was not yet claimed."""
+        self.waited = 0.0
+        """Seconds in which the attempt has waited for the store."""
+        self._waiting = 0
+        self._since = 0.0
+        self._read = read
         self._log: StepLog | None = None
         self._in_block = in_block
         self._record = record
@@ -64,22 +80,38 @@ class AttemptSteps:
     async def load(self) -> None:
         """Read the stored steps, unless that is done. Of steps that begin at once, each reads them, in one batch."""
         if not self.log.loaded:
-            rows = await self._store.load(self._record.claim, self._signal)
+            rows = await self.stored()
             if not self.log.loaded:  # otherwise another step has read them, and may have stored its result
                 self.log.adopt(rows)
 
     async def stored(self) -> list[StepRow]:
-        """The stored steps, for a child process."""
-        return await self._store.load(self._record.claim, self._signal)
+        """The stored steps. The attempt may have been claimed ahead, and its steps read before it began."""
+        self._store.types.add(self._record.type)
+        read = self._read or self._store.read(self._record.claim, self._signal)
+        self._read = None
+        return await self._wait_for(self._store.loaded(read, self._record.claim, self._signal))
 
     async def save(self, checkpoint: Checkpoint) -> None:
         """Store a step. Raises ClaimLost."""
-        await self._store.save(checkpoint, self._signal)
+        await self._wait_for(self._store.save(checkpoint, self._signal))
         self.log.saved(checkpoint)
 
     async def message(self, name: str) -> bytes | None:
         """The message of the chain with this name."""
-        return await self._store.message(self._record.chain_id, name, self._record.claim, self._signal)
+        message = self._store.message(self._record.chain_id, name, self._record.claim, self._signal)
+        return await self._wait_for(message)
+
+    async def _wait_for(self, answer: Awaitable[R]) -> R:
+        """Wait for the store, and measure it. Steps that run at once wait at the same time."""
+        if not self._waiting:
+            self._since = lease_clock()
+        self._waiting += 1
+        try:
+            return await answer
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self.waited += lease_clock() - self._since
 
     async def save_positions(self) -> None:
         """Store the positions of cursors before the attempt is suspended."""

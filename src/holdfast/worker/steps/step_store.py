@@ -7,7 +7,7 @@ example because of a row lock, continues separately.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from holdfast.core.record import Claim
@@ -22,6 +22,8 @@ BATCH = 500
 BATCH_TIMEOUT = 1.0
 """Seconds that later items wait for an operation. A slower batch continues separately in two halves, each with twice
 the time. A locked job is soon in a batch of its own."""
+NEXT_HANDLERS = 2
+"""Iterations of the event loop until the next handlers have run: in the first, handlers end and tasks are created."""
 SEPARATE_OPERATIONS = 4
 """Separate operations at the same time: each may occupy a connection until the store gives up."""
 
@@ -46,12 +48,16 @@ class Batches(Generic[Item, Answer]):
         self._separate: set[asyncio.Task[None]] = set()
         self._places: asyncio.Semaphore | None = None
 
-    async def perform(self, item: Item, claim: Claim, signal: Signal) -> Answer:
+    def submit(self, item: Item, signal: Signal) -> asyncio.Future[Answer]:
         """Perform the operation for this item. During an outage it waits until the attempt is aborted."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer, signal))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run(), name="holdfast-steps")
+        return answer
+
+    async def answer(self, answer: asyncio.Future[Answer], claim: Claim, signal: Signal) -> Answer:
+        """Wait for the answer to an item. Raises ClaimLost if the attempt is aborted during an outage."""
         try:
             return await answer
         except asyncio.CancelledError:
@@ -73,6 +79,9 @@ class Batches(Generic[Item, Answer]):
             while self._waiting:
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
                 await self._perform(batch, BATCH_TIMEOUT)
+                # The handlers that got their answers end, and the next ones begin: their steps join the next write.
+                for _ in range(NEXT_HANDLERS):
+                    await asyncio.sleep(0)
         except asyncio.CancelledError:
             _cancel((*batch, *self._waiting))
             raise
@@ -134,6 +143,8 @@ class StepStore:
 
     def __init__(self, store: Store, recovery: Retry) -> None:
         self.store = store
+        self.types: set[str] = set()
+        """The types whose attempts have used steps."""
         self._loads: Batches[str, list[StepRow]] = Batches(store, recovery, GetSteps)
         self._saves: Batches[Checkpoint, LostReason | None] = Batches(store, recovery, SaveSteps)
         self._messages: Batches[tuple[str, str], bytes | None] = Batches(store, recovery, GetMessages)
@@ -143,25 +154,39 @@ class StepStore:
         for batches in (self._loads, self._saves, self._messages):
             batches.close()
 
-    def load(self, claim: Claim, signal: Signal) -> Awaitable[list[StepRow]]:
-        """The stored steps of a job."""
-        return self._loads.perform(claim.job_id, claim, signal)
+    def read(self, claim: Claim, signal: Signal) -> asyncio.Future[list[StepRow]]:
+        """Read the stored steps of a claimed job: only the holder of the claim changes them."""
+        future = self._loads.submit(claim.job_id, signal)
+        future.add_done_callback(_retrieve)
+        return future
+
+    def loaded(
+        self, read: asyncio.Future[list[StepRow]], claim: Claim, signal: Signal
+    ) -> Coroutine[Any, Any, list[StepRow]]:
+        """Wait for the stored steps. Raises ClaimLost."""
+        return self._loads.answer(read, claim, signal)
 
     async def save(self, checkpoint: Checkpoint, signal: Signal) -> None:
         """Store a step. Raises ClaimLost."""
-        reason = await self._saves.perform(checkpoint, checkpoint.claim, signal)
+        reason = await self._saves.answer(self._saves.submit(checkpoint, signal), checkpoint.claim, signal)
         if reason is not None:
             raise ClaimLost(checkpoint.claim.job_id, reason)
 
     def message(self, chain_id: str, name: str, claim: Claim, signal: Signal) -> Awaitable[bytes | None]:
         """The value of a message; None if it was not sent."""
-        return self._messages.perform((chain_id, name), claim, signal)
+        return self._messages.answer(self._messages.submit((chain_id, name), signal), claim, signal)
 
 
 def _cancel(batch: Iterable[tuple[Any, asyncio.Future[Any], Signal]]) -> None:
     """The worker ends. A handler in a thread must not wait for these answers."""
     for _, answer, _ in batch:
         answer.cancel()
+
+
+def _retrieve(answer: asyncio.Future[Any]) -> None:
+    """Mark an exception as seen: a job that is released before it begins does not use its steps."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def _fail(batch: list[tuple[Any, asyncio.Future[Any], Signal]], error: Exception) -> None:
