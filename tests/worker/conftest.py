@@ -12,7 +12,6 @@ from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import emptied_address
-from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import WorkerHarness
 
 
@@ -45,11 +44,5 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
 
 
 @pytest.fixture
-def faulty(store: Store) -> FaultyStore:
-    return FaultyStore(store)
-
-
-@pytest.fixture
-async def harness(request: pytest.FixtureRequest, store: Store, clock: ManualClock) -> WorkerHarness:
-    """A client on the store, or on the faulty store if the test uses it."""
-    return WorkerHarness(request.getfixturevalue("faulty") if "faulty" in request.fixturenames else store, clock)
+async def harness(store: Store, clock: ManualClock) -> WorkerHarness:
+    return WorkerHarness(store, clock)

@@ -7,14 +7,25 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Attempt, Bound, Retry, StoreUnavailable, SyncAttempt
+from holdfast import Attempt, Bound, Retry, Store, StoreUnavailable, SyncAttempt
 from holdfast.core.lifecycle import Outcome, Settlement
 from holdfast.core.record import Record
 from holdfast.core.settle import settle
 from holdfast.engine.operations import Settle
 from holdfast.errors import Conflict
+from holdfast.testing.clock import ManualClock
 from tests.worker.faulty_store import FaultyStore, When
 from tests.worker.harness import LEASE, WorkerHarness, in_time
+
+
+@pytest.fixture
+def faulty(store: Store) -> FaultyStore:
+    return FaultyStore(store)
+
+
+@pytest.fixture
+async def harness(faulty: FaultyStore, clock: ManualClock) -> WorkerHarness:
+    return WorkerHarness(faulty, clock)
 
 
 @pytest.mark.parametrize("verb", ["claim", "reap", "next_due"])
