@@ -95,7 +95,8 @@ class Observers:
     def wants(self, kind: str) -> bool:
         """Whether an observer or the log uses events of this kind. Check this before building an expensive event."""
         self._update()
-        return any(wants is None or wants(kind) for wants in self._wants) or log.isEnabledFor(level_of(kind))
+        wanted = bool(self._wants) and any(wants is None or wants(kind) for wants in self._wants)
+        return wanted or log.isEnabledFor(_LEVELS.get(kind, logging.INFO))
 
     def emit(self, kind: str, record: Record | None = None, **details: Any) -> None:
         """Build an event and deliver it. Raises only KeyboardInterrupt of Ctrl-C."""

@@ -17,7 +17,8 @@ class AheadQueue:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: deque[HeldClaim] = deque()
+        self.waiting: deque[HeldClaim] = deque()
+        """Read only, outside of this class."""
         self._last: tuple[HeldClaim, int] | None = None
         """The last job of a claim, and its place in the queue when it arrived."""
         self.interval: float | None = None
@@ -25,25 +26,22 @@ class AheadQueue:
         self.stalled = False
         """Jobs were overdue, and no attempt has ended since."""
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def put(self, held_claims: Sequence[HeldClaim]) -> None:
         """Add claims, best first. They begin before those that wait already if they are better."""
         with self._lock:
-            in_order = not self._waiting or _rank(self._waiting[-1]) <= _rank(held_claims[0])
-            self._waiting.extend(held_claims)
+            in_order = not self.waiting or _rank(self.waiting[-1]) <= _rank(held_claims[0])
+            self.waiting.extend(held_claims)
             if not in_order:
-                self._waiting = deque(sorted(self._waiting, key=_rank))
+                self.waiting = deque(sorted(self.waiting, key=_rank))
             if self._last is None:
-                self._last = (self._waiting[-1], len(self._waiting))
+                self._last = (self.waiting[-1], len(self.waiting))
 
     def next(self) -> HeldClaim | None:
         """Take the next job to begin."""
         with self._lock:
-            if not self._waiting:
+            if not self.waiting:
                 return None
-            held_claim = self._waiting.popleft()
+            held_claim = self.waiting.popleft()
             if self._last is not None and held_claim is self._last[0]:
                 seconds = (lease_clock() - held_claim.begun) / self._last[1]
                 self.interval = seconds if self.interval is None else (self.interval + seconds) / 2
@@ -54,7 +52,7 @@ class AheadQueue:
         """Take all jobs if one of them has waited too long: the running handlers are slower than expected."""
         oldest = lease_clock() - OVERDUE
         with self._lock:
-            if not any(each.begun < oldest for each in self._waiting):
+            if not any(each.begun < oldest for each in self.waiting):
                 return []
             self.stalled = True
             return self._take_all()
@@ -64,8 +62,8 @@ class AheadQueue:
             return self._take_all()
 
     def _take_all(self) -> list[HeldClaim]:
-        taken = list(self._waiting)
-        self._waiting.clear()
+        taken = list(self.waiting)
+        self.waiting.clear()
         self._last = self.interval = None
         return taken
 

@@ -35,13 +35,6 @@ class AttemptRun:
         self.interrupt: BaseException | None = None
         """A KeyboardInterrupt of Ctrl-C that was raised while the handler ran."""
 
-    @property
-    def has_transaction(self) -> bool:
-        """Whether a transaction of the attempt is open. It must end before the slot is free."""
-        if self.call is None:
-            return False
-        return self.call.completion.tx is not None or bool(self.call.completion.step_txs)
-
 
 def aborted(reason: AbortReason | None, outcome: Outcome, timeout: float | None) -> Outcome | None:
     """The outcome of an attempt that was aborted for this reason. None if the claim is lost."""

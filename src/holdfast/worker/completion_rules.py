@@ -68,6 +68,11 @@ class CompletionState(Generic[T]):
         self._error: BaseException | None = None
 
     @property
+    def has_transaction(self) -> bool:
+        """Whether a transaction of the attempt is open. It must end before the slot is free."""
+        return self.tx is not None or bool(self.step_txs)
+
+    @property
     def in_block(self) -> bool:
         """Whether a block of the attempt has a transaction: inside prepare(), after an atomic one, or in complete()."""
         return self._preparing or self._completing or self.tx is not None

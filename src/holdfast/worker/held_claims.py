@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -18,9 +19,9 @@ from holdfast.worker.run_options import RunOptions
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)
 
 
-def lease_clock() -> float:
-    """Seconds of a monotonic clock that includes suspend, if the system has one: leases expire during suspend too."""
-    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
+# Not a function of Python: it is read several times for each job.
+lease_clock: Callable[[], float] = time.monotonic if _BOOTTIME is None else partial(time.clock_gettime, _BOOTTIME)
+"""Seconds of a monotonic clock that includes suspend, if the system has one: leases expire during suspend too."""
 
 
 # gc=False, as for the signal in it: with hundreds of running attempts, these would be a quarter of the objects that
@@ -105,7 +106,7 @@ class HeldClaims:
         """Add claims. An older claim of the same job was lost unnoticed: abort it."""
         with self._lock:
             older = [self._by_id.get(each.record.id) for each in held_claims]
-            self._by_id.update((each.record.id, each) for each in held_claims)
+            self._by_id.update({each.record.id: each for each in held_claims})
         for each in older:
             if each is not None:
                 each.abort("taken_by_another_worker")

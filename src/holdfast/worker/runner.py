@@ -279,7 +279,8 @@ class Runner:
             self._submit(held_claim, self._settle(held_claim, Raised(answer.refused)), answer.refused)
             return
         self._held_claims.remove(held_claim)
-        lanes_released(self._store.wakeups, held_claim.record)
+        if held_claim.record.details is not None:
+            lanes_released(self._store.wakeups, held_claim.record)
         emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 
     def _abort_lost(self, held_claim: HeldClaim) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import cast
 
 from holdfast.core.record import Record
 from holdfast.engine.interruption import ends_task
@@ -59,7 +58,7 @@ class Slots:
         fast = {} if self._job_delay or self.ahead.stalled else self._durations.fast()
         size = self._ahead_size(free, fast) if fast else 0
         self._refill_at = size // 2 if size else -1
-        waiting = len(self.ahead)
+        waiting = len(self.ahead.waiting)
         unwritten = 2 * (self.concurrency + size) - len(self._held_claims)
         limit = max(0, min(free - waiting, unwritten))
         if waiting > self._refill_at:
@@ -139,7 +138,7 @@ class Slots:
     def _release_overdue(self) -> None:
         self._timer = None
         self._give_back(self.ahead.take_overdue())
-        if len(self.ahead):
+        if self.ahead.waiting:
             self._watch()
 
     def _give_back(self, held_claims: Sequence[HeldClaim]) -> None:
@@ -148,7 +147,8 @@ class Slots:
 
     async def _run_attempt(self, held_claim: HeldClaim) -> None:
         """Run one attempt, stage by stage. This is the outermost coroutine of its task."""
-        task = cast("asyncio.Task[None]", asyncio.current_task())
+        task = asyncio.current_task()
+        assert task is not None
         run, runner, begun = AttemptRun(task), self._runner, lease_clock()
         try:
             try:
@@ -168,7 +168,7 @@ class Slots:
                     log.error(
                         "the hook of %r raised; its job is settled without it", held_claim.record.type, exc_info=error
                     )
-            if run.has_transaction:
+            if run.call is not None and run.call.completion.has_transaction:
                 await runner.end_transaction(held_claim, run)
             else:
                 runner.write(held_claim, run)
@@ -189,9 +189,9 @@ class Slots:
             waited = 0.0 if run.call is None else run.call.steps.waited
             self._durations.add(held_claim.record.type, begun, lease_clock(), waited)
             self.ahead.stalled = False
-            if self.ahead:
+            if self.ahead.waiting:
                 self._run_next()
-            if len(self.ahead) <= self._refill_at or len(self.tasks) < self.concurrency:
+            if len(self.ahead.waiting) <= self._refill_at or len(self.tasks) < self.concurrency:
                 self._freed()
 
 

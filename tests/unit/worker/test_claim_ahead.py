@@ -159,7 +159,7 @@ def test_all_jobs_are_overdue_if_one_has_waited_too_long(time: Time) -> None:
     time.now += ahead.OVERDUE * 0.6
 
     assert [each.record.seq for each in queue.take_overdue()] == [1, 2]
-    assert (len(queue), queue.stalled, queue.interval) == (0, True, None)
+    assert (len(queue.waiting), queue.stalled, queue.interval) == (0, True, None)
 
 
 def _held(seq: int, begun: float = 0.0, *, priority: int = 0) -> HeldClaim:
