@@ -10,21 +10,21 @@ select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attem
 -- settle_completed: complete a job, and its chain unless it continues.
 -- The worker stays: no other row names the worker of a completed job. The token stays: it identifies a repeated settlement.
 -- Positional parameters are faster than names: one settlement may complete hundreds of jobs. They are: output, when the
--- attempt began, keep, now, whether the chain ends, now, keep, seq, token. It does not name track, so the triggers of
--- lanes do not run: see the schema.
+-- attempt began, now, now if the chain ends or else null, seq, token. It does not name track, so the triggers of lanes
+-- do not run: see the schema.
 update holdfast_job
    set status = 'completed', output = ?, error = null, leased_until = null, renewed_at = null, mismatches = null,
-       mismatched_at = null, started_at = ?,
-       keep = coalesce(?, keep),
-       finished_at = ?, expires_at = case when ? then ? + coalesce(?, keep) end
+       mismatched_at = null, started_at = ?, finished_at = ?, expires_at = ? + keep
  where seq = ? and status = 'running' and token = ?
 
 -- settle_completed_lanes: the same for jobs with lanes. It names track, so the triggers of lanes run.
 update holdfast_job
    set track = track, status = 'completed', output = ?, error = null, leased_until = null, renewed_at = null,
-       mismatches = null, mismatched_at = null, started_at = ?, keep = coalesce(?, keep),
-       finished_at = ?, expires_at = case when ? then ? + coalesce(?, keep) end
+       mismatches = null, mismatched_at = null, started_at = ?, finished_at = ?, expires_at = ? + keep
  where seq = ? and status = 'running' and token = ?
+
+-- settle_keep: write the keep time that the handler of a job has set, before the job is completed.
+update holdfast_job set keep = ? where seq = ? and status = 'running' and token = ?
 
 -- settle_pending: return a job to pending for another attempt.
 update holdfast_job

@@ -19,6 +19,7 @@ from holdfast.stores.sqlite.verbs.counters import append
 _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
 _COMPLETED_LANES = SQL["settle_completed_lanes"]
+_KEEP = SQL["settle_keep"]
 _PENDING = SQL["settle_pending"]
 _RELEASED = SQL["settle_released"]
 _SUSPENDED = SQL["settle_suspended"]
@@ -50,6 +51,7 @@ class _Completions:
 
     def __init__(self) -> None:
         self._jobs: list[Row] = []
+        self._kept: list[Row] = []
         self._counted: list[_Job] = []
         self._continuations: list[NewJob] = []
 
@@ -60,18 +62,22 @@ class _Completions:
             execution.hints.finished.add(job.chain_id)
         else:
             self._continuations.append(next_job)
+        if settlement.keep is not None:
+            self._kept.append((settlement.keep, job.seq, job.token))
         self._jobs.append(_completion(execution, job, settlement))
 
     def flush(self, execution: Execution) -> Plan[None]:
         if self._continuations:
             rows = [insert.row(execution, job) for job in self._continuations]
             yield from insert.add_plain(execution, self._continuations, rows)
+        if self._kept:
+            yield Many(_KEEP, self._kept)
         if self._jobs:
             has_lanes = any(job.has_lanes for job in self._counted)
             yield Many(_COMPLETED_LANES if has_lanes else _COMPLETED, self._jobs)
             # Written here and not with the other changes of the operation: this is part of every settlement.
             yield append(self._changes(execution.now))
-        self._jobs, self._counted, self._continuations = [], [], []
+        self._jobs, self._kept, self._counted, self._continuations = [], [], [], []
 
     def _changes(self, now: Micros) -> list[CounterChange]:
         jobs = self._counted
@@ -152,6 +158,8 @@ def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Set
         case Status.COMPLETED:
             if next_job is not None:
                 yield from start.add(execution, next_job)
+            if settlement.keep is not None:
+                yield Many(_KEEP, [(settlement.keep, job.seq, job.token)])
             statement = _COMPLETED_LANES if job.has_lanes else _COMPLETED
             yield Statement(statement, _completion(execution, job, settlement))
             execution.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
@@ -210,9 +218,9 @@ def _count(execution: Execution, job: _Job, kind: Kind, settlement: Settlement) 
 
 def _completion(execution: Execution, job: _Job, settlement: Settlement) -> Row:
     """The parameters of `settle_completed`, in order."""
-    ends = settlement.continuation is None
-    now, keep = execution.now, settlement.keep
-    return settlement.output, job.started_at, keep, now, ends, now, keep, job.seq, job.token
+    now = execution.now
+    ended = now if settlement.continuation is None else None
+    return settlement.output, job.started_at, now, ended, job.seq, job.token
 
 
 def _past(execution: Execution, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
