@@ -11,11 +11,11 @@ from holdfast.core.record import ChainRecord
 from holdfast.core.replacing import replaces
 from holdfast.engine.operations import PreviewStart, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
+from holdfast.stores.sql.plan import Execution, Plan, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import blockers, chains, dependencies, events
 from holdfast.stores.sqlite.verbs.blocking import end_at_once, name_blockers, wait_for
-from holdfast.stores.sqlite.verbs.insert import COUNT_UP, INSERT, add_one, add_plain, enter_lanes, new_record, row
+from holdfast.stores.sqlite.verbs.insert import COUNT_UP, add_one, add_plain, enter_lanes, insert_rows, new_record, row
 from holdfast.stores.sqlite.verbs.replace import replace_chain
 
 _START_ONE = SQL["start_one"]
@@ -205,7 +205,7 @@ def _create(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | 
 
 def _add_blocked(execution: Execution, job: NewJob, seq: int | None) -> Plan[None]:
     waiting = yield from wait_for(job)
-    yield Many(INSERT, [row(execution, job, seq, waiting.open_blockers)])
+    yield from insert_rows([row(execution, job, seq, waiting.open_blockers)])
     yield from enter_lanes((job,))
     yield from name_blockers(job.id, job.after)
     yield Statement(COUNT_UP, {"type": job.type, "minute": execution.now // MINUTE, "jobs": 1})
