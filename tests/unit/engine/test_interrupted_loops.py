@@ -65,5 +65,6 @@ def _has_uncovered_jump(code: CodeType) -> bool:
 
 
 def _entries(code: CodeType) -> list[Any]:
-    entries: list[Any] = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    # Not in the type stubs.
+    entries: list[Any] = vars(dis.Bytecode(code))["exception_entries"]
     return entries
