@@ -129,10 +129,11 @@ class Sums:
 
     def add(self, change: CounterChange) -> None:
         self.numbers[change.kind] += change.number
-        for letter in change.waits or "":
-            self.waits[ord(letter) - 97] += 1
-        for letter in change.runs or "":
-            self.runs[ord(letter) - 97] += 1
+        waits, runs = change.waits or "", change.runs or ""
+        for letter in set(waits):
+            self.waits[ord(letter) - 97] += waits.count(letter)
+        for letter in set(runs):
+            self.runs[ord(letter) - 97] += runs.count(letter)
         self.wait_total += change.wait_total
         self.run_total += change.run_total
 

@@ -26,7 +26,8 @@ from holdfast.registry.type_parameters import NoneRequired, R, R_co, Required
 if TYPE_CHECKING:
     from holdfast.registry.job_type import AnyJobType
 
-_AS_DECLARED = StartOptions()
+AS_DECLARED = StartOptions()
+"""The start options of a call that was given none."""
 
 
 class Bound(msgspec.Struct, Generic[R_co, Required], frozen=True, eq=False, gc=False, repr_omit_defaults=True):
@@ -43,7 +44,7 @@ class Bound(msgspec.Struct, Generic[R_co, Required], frozen=True, eq=False, gc=F
 
     type: AnyJobType
     input: bytes
-    start_options: StartOptions = _AS_DECLARED
+    start_options: StartOptions = AS_DECLARED
     lanes: tuple[LaneRule, ...] = ()
     """The lanes of this call. They depend on the arguments only, and are found once."""
 

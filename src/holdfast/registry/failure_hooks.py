@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from holdfast.codec.annotations import name_of
 from holdfast.core.details import FailureHook, write_hook, write_lanes
 from holdfast.core.hooks import Failure
-from holdfast.core.record import UNLIMITED
 
 if TYPE_CHECKING:
     from holdfast.registry.job_type import AnyJobType
@@ -45,7 +44,7 @@ def stored_hook(hook: AnyJobType | None) -> FailureHook | None:
         hook.name,
         parameter,
         priority=hook.priority,
-        max_attempts=declared_limit(hook),
+        max_attempts=hook.attempt_limit,
         keep=hook.keep_micros,
         then=None if hook.failure_hook is None else write_hook(hook.failure_hook),
         hook_lanes=_stored_lanes(hook),
@@ -54,8 +53,3 @@ def stored_hook(hook: AnyJobType | None) -> FailureHook | None:
 
 def _stored_lanes(hook: AnyJobType) -> str | None:
     return None if not hook.limits else write_lanes(hook.job_lanes(hook.lanes_of({}), hook.priority))
-
-
-def declared_limit(declared: AnyJobType) -> int | None:
-    """The limit of attempts that a type declares. None: the worker decides."""
-    return None if declared.retry is None else declared.retry.max_attempts or UNLIMITED

@@ -12,7 +12,7 @@ from holdfast.codec.assignability import assignable
 from holdfast.core.clock import duration
 from holdfast.core.lanes import JobLanes, LaneRule, job_lanes
 from holdfast.core.lifecycle import Outcome, Settlement
-from holdfast.core.record import Record
+from holdfast.core.record import UNLIMITED, Record
 from holdfast.core.retry import seconds
 from holdfast.errors import PayloadRefused
 from holdfast.registry.bound import AnyBound, Bound
@@ -61,6 +61,8 @@ class JobType(Generic[P, Q, T_co, Required]):
         self.keep_micros = None if options.keep is None else duration(seconds(options.keep))
         self.on_blocker_failure = options.on_blocker_failure
         self.executor = options.executor
+        self.attempt_limit = None if options.retry is None else options.retry.max_attempts or UNLIMITED
+        """The limit of attempts that is stored with each job. None: the worker decides."""
         self.failure_hook = stored_hook(options.on_failure)
         self.signature = Signature(function, name=name, limit=limit)
         self.limits = self._checked_limits()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.core import counters
@@ -25,13 +24,22 @@ _NEW = ""
 def count_started(state: State, jobs: Sequence[NewJob]) -> None:
     """Count created jobs, with one change per type."""
     now = state.now()
-    for type, number in Counter(job.type for job in jobs).items():
+    numbers: dict[str, int] = {}
+    for job in jobs:
+        numbers[job.type] = numbers.get(job.type, 0) + 1
+    for type, number in numbers.items():
         state.append(state.changes, _NEW, CounterChange(type, minute_of(now), "started", number, at=now))
 
 
 def count(state: State, job: Record, kind: Kind, now: Micros, failure: StoredFailure | None = None) -> None:
     """Count what happened to a job outside of an attempt, or to an attempt that its worker did not settle."""
     _append(state, CounterChange(job.type, minute_of(now), kind, 1, at=now), job, failure)
+
+
+def count_completed(state: State, times: Mapping[str, list[tuple[Micros, Micros]]], now: Micros) -> None:
+    """Count the attempts that completed their jobs. `times`: per type, when each was due and when it began."""
+    for type, same in times.items():
+        state.append(state.changes, _NEW, counters.settled_together(type, "completed", now, same))
 
 
 def count_settled(

@@ -26,7 +26,7 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     for name in terms:
         _promote(state, name, now)
     if not state.lanes.tracks.by_id:
-        return [_claim(state, op, terms, entry[3]) for entry in _take_plain(state, terms, op.limit, op.ahead)]
+        return [_claim(state, op, terms, entry[3], now) for entry in _take_plain(state, terms, op.limit, op.ahead)]
     claimed: list[Record] = []
     while len(claimed) < op.limit and (more := _claim_some(state, op, terms, op.limit - len(claimed))) is not None:
         claimed += more
@@ -51,12 +51,12 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
     lanes.lanes_next = choice.lanes_next
     for entry in plain[choice.plain :]:
         heapq.heappush(state.due[state.jobs[entry[3]].type], entry)
-    claimed = [_claim(state, op, terms, entry[3]) for entry in plain[: choice.plain]]
+    claimed = [_claim(state, op, terms, entry[3], now) for entry in plain[: choice.plain]]
     for track, job in choice.taken:
         lanes.tracks.served(track)
         if any(states[lane].kind == "rate" for lane in track.lanes):
             state.set(lanes.counted, job.id, state.jobs[job.id].attempt + 1)
-        claimed.append(_claim(state, op, terms, job.id))
+        claimed.append(_claim(state, op, terms, job.id, now))
     for lane, after in states.items():
         if after.tat != before[lane]:
             state.set(lanes.tats, lane, after.tat)
@@ -110,8 +110,8 @@ def _take_plain(state: State, terms: Mapping[str, TypeTerms], limit: int, ahead:
     return list(taken)
 
 
-def _claim(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], job_id: str) -> Record:
-    job, now = state.jobs[job_id], state.now()
+def _claim(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], job_id: str, now: Micros) -> Record:
+    job = state.jobs[job_id]
     own = terms[job.type]
     job = replace(
         job,

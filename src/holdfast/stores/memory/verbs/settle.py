@@ -15,15 +15,21 @@ from holdfast.stores.memory.verbs.chain_ends import chain_broken, chain_complete
 from holdfast.stores.memory.verbs.start import add, check_continuation, check_starts, start
 from holdfast.stores.memory.verbs.steps import suspend
 
+Times = dict[str, list[tuple[Micros, Micros]]]
+"""Per type, when each completed job was due and when its attempt began."""
+
 _WRITTEN = Settled()
 
 
 def settle(state: State, op: Settle) -> list[Settled]:
     now = state.now()
-    return [_settle(state, settlement, now) for settlement in op.settlements]
+    completed: Times = {}
+    answers = [_settle(state, settlement, now, completed) for settlement in op.settlements]
+    counting.count_completed(state, completed, now)
+    return answers
 
 
-def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
+def _settle(state: State, settlement: Settlement, now: Micros, completed: Times) -> Settled:
     job_id, token = settlement.claim
     job = state.jobs.get(job_id)
     if reason := state.lost(job, token):
@@ -47,6 +53,7 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
             if next_job is not None:
                 add(state, next_job)
                 counting.count_started(state, [next_job])
+            completed.setdefault(job.type, []).append((job.scheduled_at, job.started_at or now))
             return _complete(state, job, settlement, now)
         case Status.PENDING if settlement.outcome == "suspended":
             suspend(state, job, settlement, now)
@@ -71,7 +78,6 @@ def _complete(state: State, job: Record, settlement: Settlement, now: Micros) ->
         mismatched_at=None,
     )
     state.put(completed, "completed")
-    counting.count_settled(state, job, "completed", now)
     if settlement.continuation is None and job.chain_id in state.dependents:
         return Settled(unblocked=tuple(chain_completed(state, job.chain_id, now)))
     return _WRITTEN

@@ -69,9 +69,11 @@ def add(state: State, job: NewJob) -> None:
     state.append(state.chains, job.chain_id, job.id)
     if job.key is not None and job.index == 0:
         state.append(state.keys, (job.type, job.key), job.id)
-    name_blockers(state, record, job.after)
+    if job.after:
+        name_blockers(state, record, job.after)
     state.put(record, "created")
-    end_at_once(state, record, waiting)
+    if job.after:
+        end_at_once(state, record, waiting)
 
 
 def check_continuation(
