@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from benchmarks.contender import Place
-from benchmarks.dashboard.copying import copy_jobs
+from benchmarks.dashboard.copying import copy_jobs, vacuum
 from benchmarks.dashboard.history import write_history
 from benchmarks.dashboard.pages import pages
 from benchmarks.dashboard.present import write_present
@@ -47,6 +47,7 @@ async def measure(place: Place, count: int, rounds: int) -> None:
         await asyncio.to_thread(copy_jobs, place, max(1, round(count / written)))
         await client.store.perform(Prune(1))  # adds up the counters, as workers do
         present = await write_present(client)
+        await asyncio.to_thread(vacuum, place)
         found = await pages(client, present)
         total = await _count(client)
         sys.stderr.write(f"{total:,} jobs in {place.store} after {time.monotonic() - begun:.0f} s\n")

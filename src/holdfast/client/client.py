@@ -82,6 +82,7 @@ class Client(
         self.tx_events = TxEvents(self.store, self.observers)
         self._owns_store = owns_stores(store)
         self._migrate = migrate
+        self._migrated = False
         self._trace = trace or no_trace
 
     async def __aenter__(self) -> Self:
@@ -94,15 +95,17 @@ class Client(
         await self.close()
 
     async def open(self) -> None:
-        """Connect to the store. `async with` calls this."""
+        """Connect to the store. `async with` calls this. A client that is open may be opened again."""
         await self.store.open()
-        if self._migrate:
+        if self._migrate and not self._migrated:
             await self.store.migrate()
             await procedures.run(self.store.perform, declare(self.jobs))
+            self._migrated = True
 
     async def close(self) -> None:
         """Deliver the events of committed transactions, and close the store unless it was given as an object."""
         await self.tx_events.close()
+        self._migrated = False
         if self._owns_store:
             await self.store.close()
 

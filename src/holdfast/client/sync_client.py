@@ -82,6 +82,7 @@ class SyncClient(
         self.tx_events = SyncTxEvents(self.store, self.observers)
         self._owns_store = owns_stores(store)
         self._migrate = migrate
+        self._migrated = False
         self._trace = trace or no_trace
 
     def __enter__(self) -> Self:
@@ -98,7 +99,7 @@ class SyncClient(
         self.close()
 
     def open(self) -> None:
-        """Connect to the store. `with` calls this.
+        """Connect to the store. `with` calls this. A client that is open may be opened again.
 
         An exception of a signal handler ends this call; whether the store is open then is unknown. Call `close`.
         """
@@ -113,14 +114,16 @@ class SyncClient(
 
     def _close(self) -> None:
         self.tx_events.close()
+        self._migrated = False
         if self._owns_store:
             self.store.close_sync()
 
     def _open(self) -> None:
         self.store.open_sync()
-        if self._migrate:
+        if self._migrate and not self._migrated:
             self.store.migrate_sync()
             procedures.run_sync(self.store.perform_sync, declare(self.jobs))
+            self._migrated = True
 
     # Starting and waiting
 
