@@ -33,10 +33,11 @@ def copy_jobs(place: Place, copies: int) -> None:
 
 
 def vacuum(place: Place) -> None:
-    """Do what autovacuum does within minutes. The other stores have nothing like it."""
+    """Do what autovacuum and the checkpointer do within minutes. The other stores have nothing like them."""
     if place.store == "postgres":
         with closing(psycopg.connect(place.url, autocommit=True)) as connection:
             connection.execute("vacuum analyze")
+            connection.execute("checkpoint")
 
 
 def _copy_postgres(url: str, copies: int) -> None:
