@@ -17,16 +17,6 @@ from tests.worker.harness import TIMEOUT, WorkerHarness
 NEVER = 1e9
 
 
-@pytest.fixture
-def always_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every measured type counts as fast, however busy the machine is, and no job is overdue."""
-    monkeypatch.setattr("holdfast.worker.durations.FAST", NEVER)
-    monkeypatch.setattr("holdfast.worker.durations.ASSUMED", 0.0)
-    monkeypatch.setattr("holdfast.worker.ahead_size.WINDOW", NEVER)
-    monkeypatch.setattr("holdfast.worker.slots.OVERDUE", NEVER)
-    monkeypatch.setattr("holdfast.worker.ahead.OVERDUE", NEVER)
-
-
 class Gated:
     """A harness with a type whose handlers wait for a gate, in one worker or in all."""
 

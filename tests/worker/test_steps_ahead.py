@@ -12,19 +12,11 @@ from holdfast.testing.clock import ManualClock
 from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import WorkerHarness
 
-NEVER = 1e9
 JOBS = 60
 SLOTS = 3
 
 
-@pytest.fixture(autouse=True)
-def always_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every measured type counts as fast, however busy the machine is, and no job is overdue."""
-    monkeypatch.setattr("holdfast.worker.durations.FAST", NEVER)
-    monkeypatch.setattr("holdfast.worker.durations.ASSUMED", 0.0)
-    monkeypatch.setattr("holdfast.worker.ahead_size.WINDOW", NEVER)
-    monkeypatch.setattr("holdfast.worker.slots.OVERDUE", NEVER)
-    monkeypatch.setattr("holdfast.worker.ahead.OVERDUE", NEVER)
+pytestmark = pytest.mark.usefixtures("always_fast")
 
 
 class WithSteps:

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.client.new_jobs import new_chain, with_start_options
 from holdfast.client.placed_chains import placed_chains
-from holdfast.client.plugged_starts import has_plugins, plugged
+from holdfast.client.plugged_starts import plugged
 from holdfast.client.waiting import ChainSubscription, WaitProcedure, outcome
 from holdfast.core.details import NO_DETAILS, JobDetails
 from holdfast.core.failure import read_error
@@ -79,12 +79,9 @@ class ClientCalls:
         else:
             new = tuple([new_chain(with_start_options(bound, {}), sent) for bound in bounds])
         check_batch(new)
-        if has_plugins(self.jobs):
-            with plugged(self.jobs, new) as starts:
-                started = yield Start(starts.jobs)
-                starts.answered(started)
-        else:
-            started = yield Start(new)
+        with plugged(self.jobs, new) as starts:
+            started = yield Start(starts.jobs)
+            starts.answered(started)
         jobs = self.jobs
         if self._has_registry:
             for bound in bounds:

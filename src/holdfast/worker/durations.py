@@ -44,12 +44,11 @@ class Durations:
     def add(self, type: str, begun: float, ended: float, waited: float = 0.0) -> None:
         """An attempt occupied its slot between these times of the lease clock, and waited for its steps meanwhile."""
         if type in self._types:
-            seconds, estimate = ended - begun, self._slots.get(type, ASSUMED)
-            self._slots[type] = seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT
+            seconds = ended - begun
+            self._slots[type] = _followed(self._slots.get(type, ASSUMED), seconds)
             self._times[type] = ended
             if waited or type in self._handlers:
-                seconds, estimate = max(0.0, seconds - waited), self._handlers.get(type, ASSUMED)
-                self._handlers[type] = seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT
+                self._handlers[type] = _followed(self._handlers.get(type, ASSUMED), max(0.0, seconds - waited))
 
     def fast(self) -> dict[str, Estimate]:
         """The types whose jobs may be claimed ahead."""
@@ -59,3 +58,8 @@ class Durations:
             self._handlers.pop(type, None)
         estimates = {type: Estimate(slot, self._handlers.get(type, slot)) for type, slot in self._slots.items()}
         return {type: estimate for type, estimate in estimates.items() if estimate.handler <= FAST}
+
+
+def _followed(estimate: float, seconds: float) -> float:
+    """The estimate after an attempt that took this time."""
+    return seconds if seconds > estimate else estimate + (seconds - estimate) * WEIGHT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -14,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holdfast.cli.dashboard import is_loopback
+from holdfast.cli.dashboard import is_loopback, listen
 from tests.edges.cli.conftest import CommandLine
 from tests.waiting import TIMEOUT
 
@@ -74,6 +75,11 @@ def test_a_token_is_asked_for(store: str) -> None:
         assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/jobs/"))
         session = {"Cookie": cookie.partition(";")[0]}
         assert "Overview" in viewer.get(home, headers=session).text
+
+
+def test_connections_wait_before_the_server_accepts_them() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname(), TIMEOUT):
+        pass
 
 
 def test_a_function_authorizes(store: str, tmp_path: Path) -> None:

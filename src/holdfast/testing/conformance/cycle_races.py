@@ -17,14 +17,7 @@ async def one_of_two_concurrent_continuations_that_wait_for_each_other_is_refuse
     for _ in range(10):
         one, two = await harness.claimed(), await harness.claimed()
 
-        answers = await harness.race(
-            [
-                harness.settle(continued(one, next_job(one, "wait", after=(two.id,)))),
-                other.settle(continued(two, next_job(two, "wait", after=(one.id,)))),
-            ]
-        )
-
-        await _check_one_refused(harness, answers)
+        await _check_one_refused(harness, await _continue_both(harness, other, one, two, after=(two, one)))
 
 
 async def one_of_two_concurrent_continuations_that_close_a_longer_cycle_is_refused(harness: Harness) -> None:
@@ -35,13 +28,7 @@ async def one_of_two_concurrent_continuations_that_close_a_longer_cycle_is_refus
         after_two = await harness.started(new_job("wait", after=(two.id,)))
 
         # Neither names a chain that the other one writes to.
-        answers = await harness.race(
-            [
-                harness.settle(continued(one, next_job(one, "wait", after=(after_two.id,)))),
-                other.settle(continued(two, next_job(two, "wait", after=(after_one.id,)))),
-            ]
-        )
-
+        answers = await _continue_both(harness, other, one, two, after=(after_two, after_one))
         await _check_one_refused(harness, answers)
 
 
@@ -63,6 +50,18 @@ async def a_concurrent_retry_or_continuation_that_closes_a_cycle_is_refused(harn
         assert isinstance(retried, DependencyCycle) or cycle_of(settled[0]) == [job.id, waiting.id]
         assert await waiting_cycles(harness) == []
         await harness.settle(failed(job))
+
+
+async def _continue_both(
+    harness: Harness, other: Harness, one: Record, two: Record, *, after: tuple[Record, Record]
+) -> Sequence[list[Settled] | HoldfastError]:
+    """Continue both jobs at the same time, each after the chain at its place in `after`."""
+    return await harness.race(
+        [
+            harness.settle(continued(one, next_job(one, "wait", after=(after[0].id,)))),
+            other.settle(continued(two, next_job(two, "wait", after=(after[1].id,)))),
+        ]
+    )
 
 
 async def _check_one_refused(harness: Harness, answers: Sequence[list[Settled] | HoldfastError]) -> None:

@@ -12,6 +12,7 @@ SLOW_SECONDS = 0.01
 """A commit on an ordinary disk is faster, so that an idle worker sends no more statements than otherwise."""
 
 KEEP_SECONDS = 5.0
+"""Statements that are slow for another reason, such as a row lock, cost one more planning per this time."""
 
 
 class PlanAge:
