@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -68,21 +69,19 @@ def _counters(since: datetime | None, type: Names | None) -> Procedure[Counters]
     reading: CounterReading = yield GetCounters(since=moment, last=last)
     _check_kept(moment, reading.now)
     first = first_minute(reading.now, since=moment, last=last)
-    types = {
-        name: _type(name, reading, total)
-        for name, total in sorted(reading.totals.items())
-        if not wanted or name in wanted
+    minutes: dict[str, dict[int, Counts]] = {
+        name: {} for name in sorted(reading.totals) if not wanted or name in wanted
     }
+    for (name, minute), counts in reading.minutes.items():
+        if name in minutes:
+            minutes[name][minute] = counts
+    types = {name: _type(name, found, reading.totals[name]) for name, found in minutes.items()}
     return Counters(to_datetime(first * MINUTE), to_datetime(reading.now), types)
 
 
-def _type(name: str, reading: CounterReading, total: Counts) -> TypeCounters:
-    minutes = [
-        MinuteCounts(to_datetime(minute * MINUTE), counts)
-        for (type, minute), counts in sorted(reading.minutes.items(), key=lambda each: each[0])
-        if type == name
-    ]
-    return TypeCounters(name, combined(each.counts for each in minutes), minutes, total)
+def _type(name: str, minutes: Mapping[int, Counts], total: Counts) -> TypeCounters:
+    listed = [MinuteCounts(to_datetime(minute * MINUTE), minutes[minute]) for minute in sorted(minutes)]
+    return TypeCounters(name, combined(minutes.values()), listed, total)
 
 
 def _errors(since: datetime | None, type: Names | None, limit: int) -> Procedure[list[FrequentError]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from holdfast.core.counter_report import Counters
-from holdfast.core.counters import Counts, Histogram, Sums
+from holdfast.core.counters import Counts, Histogram, combined
 from holdfast.dashboard.text import seconds
 
 WIDTH, HEIGHT = 600, 110
@@ -114,13 +114,12 @@ def _intervals(counters: Counters, *, minutes: int, number: int) -> list[tuple[d
     epoch = datetime.fromtimestamp(0, counters.until.tzinfo)
     last = epoch + (counters.until - epoch) // size * size
     first = last - (number - 1) * size
-    sums: dict[int, Sums] = {}
+    minutes_of: list[list[Counts]] = [[] for _ in range(number)]
     for moment, counts in _minutes(counters):
         place = (moment - first) // size
         if 0 <= place < number:
-            sums.setdefault(place, Sums()).include(counts)
-    empty = Counts()
-    return [(first + place * size, sums[place].counts() if place in sums else empty) for place in range(number)]
+            minutes_of[place].append(counts)
+    return [(first + place * size, combined(found)) for place, found in enumerate(minutes_of)]
 
 
 def _minutes(counters: Counters) -> Iterable[tuple[datetime, Counts]]:
