@@ -599,6 +599,7 @@ create trigger lanes_replaced after update of debounced_at on "holdfast".job
     for each row when (old.track is not null or new.track is not null) execute function "holdfast".lanes_replaced();
 create trigger lanes_deleted after delete on "holdfast".job
     for each row when (old.track is not null or old.in_order) execute function "holdfast".lanes_deleted();
+
 -- A schedule is bytes for the store, except for what its statements need. ticks_at is null if it is not ticked.
 create table "holdfast".schedule (
     name text collate "C" primary key,

@@ -390,6 +390,7 @@ create trigger holdfast_lanes_replaced after update of debounced_at on holdfast_
     insert into holdfast_lane_change (track, details)
     select new.track, new.details where new.track is not null and new.status = 'pending';
 end;
+
 -- A schedule is bytes for the store, except for what its statements need. ticks_at is null if it is not ticked.
 create table holdfast_schedule (
     name text primary key,

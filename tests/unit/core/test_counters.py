@@ -110,7 +110,7 @@ def test_a_reading_begins_with_the_minute_that_was_asked_for() -> None:
 
 
 def test_the_bounds_of_postgresql_and_redis_are_the_same() -> None:
-    migration = (files("holdfast.stores.postgres.migrations") / "0001_jobs.sql").read_text()
+    migration = (files("holdfast.stores.postgres.migrations") / "0001_jobs" / "4_counters.sql").read_text()
     script = (files("holdfast.stores.redis.scripts") / "shared/counters.lua").read_text()
     sql = re.search(r"width_bucket\(micros - 1, '\{([\d,]+)\}'", migration)
     lua = re.search(r"BOUNDS = \{([\d,\s]+)\}", script)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 _NAME = re.compile(r"(?:\A|(?<=\n\n))-- ([a-z_0-9]+): ")
 _LIST = re.compile(r"\{([a-z_]+)(?:: ([^{}]+))?\}")
@@ -50,9 +51,17 @@ class Statements(Mapping[str, str]):
 
 
 def read(package: str) -> dict[str, str]:
-    """The `.sql` files of a package: file name without suffix, and the whole text. Sorted by name."""
-    files = [file for file in resources.files(package).iterdir() if file.name.endswith(".sql")]
-    return {file.name.removesuffix(".sql"): file.read_text("utf-8") for file in sorted(files, key=lambda f: f.name)}
+    """The `.sql` files of a package: file name without suffix, and the whole text. Sorted by name.
+
+    A directory of `.sql` files counts as one file: a large migration has a file for each topic.
+    """
+    found: dict[str, str] = {}
+    for entry in sorted(resources.files(package).iterdir(), key=lambda each: each.name):
+        if entry.name.endswith(".sql"):
+            found[entry.name.removesuffix(".sql")] = entry.read_text("utf-8")
+        elif entry.is_dir() and (texts := _texts(entry)):
+            found[entry.name] = "\n".join(texts)
+    return found
 
 
 def statements(package: str) -> dict[str, str]:
@@ -75,6 +84,11 @@ def split(text: str) -> Iterator[tuple[str, str]]:
     for (name, start), end in zip(starts, ends, strict=True):
         if _without_comments(text[start:end]):
             yield name, text[start:end]
+
+
+def _texts(directory: Traversable) -> list[str]:
+    files = [file for file in directory.iterdir() if file.name.endswith(".sql")]
+    return [file.read_text("utf-8") for file in sorted(files, key=lambda each: each.name)]
 
 
 def _without_comments(text: str) -> str:

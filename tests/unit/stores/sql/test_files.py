@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.core.record import Record
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.files import Statements, split
+from holdfast.stores.sql.files import Statements, read, split
 
 REAP = """-- reap: return jobs with an expired lease.
 
@@ -51,3 +51,12 @@ def test_a_name_in_braces_is_replaced_by_its_list_of_columns() -> None:
 def test_a_list_that_is_not_known_is_refused() -> None:
     with pytest.raises(KeyError, match="record"):
         Statements("holdfast.stores.postgres.sql")
+
+
+def test_a_directory_of_files_is_read_as_one_file() -> None:
+    texts = read("holdfast.stores.sqlite.migrations")
+
+    assert list(texts) == ["0001_jobs"]
+    assert texts["0001_jobs"].index("create table holdfast_job (") < texts["0001_jobs"].index(
+        "create table holdfast_step ("
+    )
