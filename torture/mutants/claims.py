@@ -62,7 +62,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "sqlite": (
                 sqlite("claim_due", "scheduled_at <= :now", "scheduled_at <= :now + 500000"),
-                Edit("holdfast.stores.sqlite.verbs.claim", "<= execution.now:", "<= execution.now + 500000:"),
+                Edit("holdfast.stores.sqlite.verbs.claim", "<= context.now:", "<= context.now + 500000:"),
             ),
             "postgres": (
                 postgres("claim", "<= (select clock.now from clock)", "<= (select clock.now + 500000 from clock)"),

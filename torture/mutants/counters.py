@@ -12,9 +12,9 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.verbs.plans",
-                    "        yield counters.append(execution.changes.take())",
+                    "        yield counters.append(context.changes.take())",
                     "        if __import__('random').random() > 0.05:\n"
-                    "            yield counters.append(execution.changes.take())",
+                    "            yield counters.append(context.changes.take())",
                 ),
             ),
             "postgres": (

@@ -115,10 +115,10 @@ MUTANTS: dict[str, Mutant] = {
         (34,),
         {
             "sqlite": (
-                Edit("holdfast.stores.sqlite.verbs.reap", "yield from blockers.start_hook(execution, reaped)", "pass"),
+                Edit("holdfast.stores.sqlite.verbs.reap", "yield from blockers.start_hook(context, reaped)", "pass"),
             ),
             "postgres": (
-                Edit("holdfast.stores.postgres.verbs.reap", "yield from start_hooks(execution, failed)", "pass"),
+                Edit("holdfast.stores.postgres.verbs.reap", "yield from start_hooks(context, failed)", "pass"),
             ),
             "redis": (Edit("reap.lua", "      start_hook(job, 'LeaseLost: ' .. message)\n", ""),),
         },
@@ -131,9 +131,9 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.verbs.blockers",
-                    "                yield from start_hook(execution, record(row))",
-                    "                yield from start_hook(execution, record(row))\n"
-                    "                yield from start_hook(execution, record(row))",
+                    "                yield from start_hook(context, record(row))",
+                    "                yield from start_hook(context, record(row))\n"
+                    "                yield from start_hook(context, record(row))",
                 ),
             ),
         },

@@ -53,8 +53,8 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.connection.app_transactions",
-                    "    answer = yield from plan(operation, execution)\n",
-                    "    answer = yield from plan(operation, execution)\n"
+                    "    answer = yield from plan(operation, context)\n",
+                    "    answer = yield from plan(operation, context)\n"
                     '    yield Statement("commit")\n'
                     '    yield Statement("begin immediate")\n',
                 ),
@@ -62,8 +62,8 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 Edit(
                     "holdfast.stores.postgres.connection.app_transactions",
-                    "answer = yield from plan_of(execution, operation)\n",
-                    'answer = yield from plan_of(execution, operation)\n        yield Statement("commit")\n',
+                    "answer = yield from plan_of(context, operation)\n",
+                    'answer = yield from plan_of(context, operation)\n        yield Statement("commit")\n',
                 ),
             ),
         },

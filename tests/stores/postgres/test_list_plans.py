@@ -10,7 +10,7 @@ import pytest
 from holdfast.core.record import Status
 from holdfast.engine.operations import ClaimJobs, Filter, ListChains, ListJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.list_jobs import list_chains, list_jobs
 from holdfast.stores.sql.listing import NEWEST, RECENT
 from holdfast.stores.sql.plan import Statement
@@ -38,7 +38,10 @@ def incident(store: PostgresStore, connection: psycopg.Connection) -> PostgresSt
 def test_a_page_of_a_status_reads_few_rows(incident: PostgresStore, connection: psycopg.Connection) -> None:
     for status in (Status.PENDING, Status.FAILED):
         wanted = Filter(statuses=(status,))
-        for listed in (list_jobs(Execution(), ListJobs(wanted, 50)), list_chains(Execution(), ListChains(wanted, 50))):
+        for listed in (
+            list_jobs(PlanContext(), ListJobs(wanted, 50)),
+            list_chains(PlanContext(), ListChains(wanted, 50)),
+        ):
             found, read = _performed(incident, connection, listed)
 
             assert len(found) == 50

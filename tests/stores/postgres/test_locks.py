@@ -14,8 +14,8 @@ from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection import connection as connection_module
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Instruction, Plan, ReleaseSavepoint, Result, RollbackToSavepoint, Savepoint
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import locks
 from holdfast.stores.sql.plan import Statement
@@ -89,7 +89,7 @@ def test_the_lock_of_a_job_is_kept_while_new_jobs_are_locked() -> None:
                 pass
         return Result()
 
-    drive(locks.lock(Execution(), find), execute)
+    drive(locks.lock(PlanContext(), find), execute)
 
     assert locked == jobs
     assert instructions.count(RollbackToSavepoint()) == 1

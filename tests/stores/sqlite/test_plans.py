@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.core.record import Status
 from holdfast.engine.operations import ClaimJobs, Filter, ListJobs, Settle, Start, TypeTerms
-from holdfast.stores.sql.plan import Execution, Statement
+from holdfast.stores.sql.plan import PlanContext, Statement
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import list_jobs
@@ -82,7 +82,7 @@ def test_the_order_comes_from_the_index(name: str, connection: sqlite3.Connectio
 
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.COMPLETED])
 def test_listing_few_jobs_does_not_read_the_completed_ones(status: Status, connection: sqlite3.Connection) -> None:
-    plan = list_jobs.list_jobs(Execution(1), ListJobs(Filter(statuses=(status,)), 50))
+    plan = list_jobs.list_jobs(PlanContext(1), ListJobs(Filter(statuses=(status,)), 50))
     statement = next(plan)
     assert isinstance(statement, Statement)
     if status is not Status.RUNNING:

@@ -15,7 +15,7 @@ from holdfast.engine.wakeups import Hints
 from holdfast.stores.drivers.django_sqlite import DjangoSqliteDriver
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction
 from holdfast.stores.sql.lent_transaction import TransactionIdentity
-from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sql.plan import Plan, PlanContext
 from holdfast.stores.sqlite.connection import app_transactions
 from holdfast.stores.sqlite.wakeups import hint_table
 
@@ -42,15 +42,15 @@ class _SqlitePlans:
         self._clock = clock or system_clock
         self.send = send
 
-    def new_execution(self) -> Execution:
-        return Execution(self._clock())
+    def new_context(self) -> PlanContext:
+        return PlanContext(self._clock())
 
     def plan_joined(
-        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity, /
+        self, operation: Operation[R], context: PlanContext, connection: Any, identity: TransactionIdentity, /
     ) -> Plan[R]:
-        answer = yield from app_transactions.joined(operation, execution, connection, path=None, identity=identity)
+        answer = yield from app_transactions.joined(operation, context, connection, path=None, identity=identity)
         # For the file watch of other processes, and of other stores in this one.
-        yield from hint_table.write("", execution.hints)
+        yield from hint_table.write("", context.hints)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:

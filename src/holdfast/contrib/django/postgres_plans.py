@@ -11,7 +11,7 @@ from holdfast.core.clock import Clock
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.address import PostgresAddress, parse
 from holdfast.stores.postgres.connection.app_transactions import SyncAppTransaction, check_open
-from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.wakeups.notification import channel, payloads
 
 
@@ -27,8 +27,8 @@ class _Store:
         self._clock = clock
         self.send = send
 
-    def new_execution(self) -> Execution:
-        return Execution(clock=None if self._clock is None else self._clock())
+    def new_context(self) -> PlanContext:
+        return PlanContext(clock=None if self._clock is None else self._clock())
 
     def send_soon(self, hints: Hints, /) -> None:
         """Send at once: the connection is in the open transaction, and the server sends them at its commit."""

@@ -8,8 +8,8 @@ from typing import Any, Final, Generic, TypeVar
 from holdfast.engine.operations import ClaimJobs, Operation, RunNow
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.stores.postgres.errors import RetrySchedule, sqlstate, translated
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.claim import claim_again
 from holdfast.stores.postgres.verbs.plans import VERBS, Verb
 from holdfast.stores.postgres.verbs.run_now import run_now
@@ -33,12 +33,12 @@ class Tries(Generic[R]):
         """True after the first try."""
         self._unsure = False
 
-    def plan(self, execution: Execution) -> Plan[R]:
+    def plan(self, context: PlanContext) -> Plan[R]:
         """The plan of this try."""
-        execution.unsure = self._unsure
-        return self._verb(execution, self._operation)
+        context.unsure = self._unsure
+        return self._verb(context, self._operation)
 
-    def pause(self, error: BaseException, execution: Execution) -> float:
+    def pause(self, error: BaseException, context: PlanContext) -> float:
         """Seconds to wait after a failed try. Raises the error for the caller if there is no further try."""
         operation = self._operation
         if not isinstance(error, Exception):
@@ -55,11 +55,11 @@ class Tries(Generic[R]):
                 raise error
             raise shown from error
         self._unsure = True
-        self._verb = _after_lost_answer(operation, self._verb, execution)
+        self._verb = _after_lost_answer(operation, self._verb, context)
         return pause
 
 
-def _after_lost_answer(operation: Operation[Any], verb: Verb, tried: Execution) -> Verb:
+def _after_lost_answer(operation: Operation[Any], verb: Verb, tried: PlanContext) -> Verb:
     """The verb for another try, after one that may have committed although its answer was lost.
 
     A claim first looks for the jobs that the earlier try claimed. Jobs of an earlier `run_now` may already run.

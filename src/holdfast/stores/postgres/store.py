@@ -21,9 +21,13 @@ from holdfast.stores.postgres.connection.connections import Connections
 from holdfast.stores.postgres.connection.forks import forget_in_children
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.connection.replica import Replica, ReplicaUnavailable, may_lag
-from holdfast.stores.postgres.connection.transaction import PostgresTransaction, StoreContext, SyncPostgresTransaction
+from holdfast.stores.postgres.connection.transaction import (
+    PostgresTransaction,
+    SyncPostgresTransaction,
+    TransactionStore,
+)
 from holdfast.stores.postgres.errors import translated
-from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.retrying import Tries
 from holdfast.stores.postgres.verbs.claim_marks import ClaimMarks
 from holdfast.stores.postgres.verbs.plans import plan
@@ -58,18 +62,18 @@ class PostgresStore(Store):
     async def perform(self, operation: Operation[R], /) -> R:
         if self._replica is not None and may_lag(operation):
             with suppress(ReplicaUnavailable):
-                return await self._replica.run_async(plan(self.new_execution(), operation))
+                return await self._replica.run_async(plan(self.new_context(), operation))
         pool = self._connections.verbs_async()
         tries = Tries(operation, self.name, self.schema)
         while True:
-            execution = self.new_execution() if tries.again else self._first_execution(operation)
+            context = self.new_context() if tries.again else self._first_context(operation)
             try:
-                answer = await pool.run(tries.plan(execution))
+                answer = await pool.run(tries.plan(context))
             except BaseException as error:
-                self._send_unsure(execution)
-                await asyncio.sleep(tries.pause(error, execution))
+                self._send_unsure(context)
+                await asyncio.sleep(tries.pause(error, context))
             else:
-                self._send_hints(execution)
+                self._send_hints(context)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(await asyncio.to_thread(self._replica.examine))
                 return answer
@@ -77,50 +81,50 @@ class PostgresStore(Store):
     def perform_sync(self, operation: Operation[R], /) -> R:
         if self._replica is not None and may_lag(operation):
             with suppress(ReplicaUnavailable):
-                return self._replica.run(plan(self.new_execution(), operation))
+                return self._replica.run(plan(self.new_context(), operation))
         pool = self._connections.renewals if operation.reserved else self._connections.verbs
         tries = Tries(operation, self.name, self.schema)
         while True:
-            execution = self.new_execution() if tries.again else self._first_execution(operation)
+            context = self.new_context() if tries.again else self._first_context(operation)
             try:
-                answer = pool.run(tries.plan(execution))
+                answer = pool.run(tries.plan(context))
             except BaseException as error:
-                self._send_unsure(execution)
-                time.sleep(tries.pause(error, execution))
+                self._send_unsure(context)
+                time.sleep(tries.pause(error, context))
             else:
-                self._send_hints(execution)
+                self._send_hints(context)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(self._replica.examine())
                 return answer
 
-    def new_execution(self) -> Execution:
-        """A new execution, with the clock of the server or of a test."""
+    def new_context(self) -> PlanContext:
+        """A context for one plan, with the clock of the server or of a test."""
         if self._reopen_listener and self._listener is not None:
             self._reopen_listener = False
             uninterrupted(partial(self._listener.open, 0))
-        return Execution(clock=None if self.clock is None else self.clock(), marks=self._marks)
+        return PlanContext(clock=None if self.clock is None else self.clock(), marks=self._marks)
 
-    def _first_execution(self, operation: Operation[Any]) -> Execution:
-        """The execution of a first try. A statement that commits by itself may have its NOTIFY pipelined behind it."""
-        execution = self.new_execution()
-        execution.first = True
+    def _first_context(self, operation: Operation[Any]) -> PlanContext:
+        """The context of a first try. A statement that commits by itself may have its NOTIFY pipelined behind it."""
+        context = self.new_context()
+        context.first = True
         if self._notifies is not None and (
             isinstance(operation, Start) or (isinstance(operation, Settle) and len(operation.settlements) == 1)
         ):
-            execution.notify = self._notifies.pipelined_notify()
-        return execution
+            context.notify = self._notifies.pipelined_notify()
+        return context
 
-    def _send_hints(self, execution: Execution) -> None:
-        """Send the hints of an execution that has committed, unless a pipelined NOTIFY has sent them."""
-        if execution.notified and not execution.hints.recorded and self._notifies is not None:
-            self._notifies.sent_by_statement(execution.hints)
+    def _send_hints(self, context: PlanContext) -> None:
+        """Send the hints of a plan that has committed, unless a pipelined NOTIFY has sent them."""
+        if context.notified and not context.hints.recorded and self._notifies is not None:
+            self._notifies.sent_by_statement(context.hints)
         else:
-            self.send(execution.hints)
+            self.send(context.hints)
 
-    def _send_unsure(self, execution: Execution) -> None:
-        """Send the hints of a failed execution: part of it may be committed, and another try would not send them."""
-        execution.notified = False
-        self._send_hints(execution)
+    def _send_unsure(self, context: PlanContext) -> None:
+        """Send the hints of a failed plan: part of it may be committed, and another try would not send them."""
+        context.notified = False
+        self._send_hints(context)
 
     def send(self, hints: Hints, /) -> None:
         """Send hints after a commit."""
@@ -145,7 +149,7 @@ class PostgresStore(Store):
                 raise
         except Exception as error:
             raise translated(error, self.name, self.schema) from error
-        return PostgresTransaction(pool, connection, self._context())
+        return PostgresTransaction(pool, connection, self._transaction_store())
 
     def begin_sync(self) -> SyncTransaction:
         pool = self._connections.transactions
@@ -158,10 +162,10 @@ class PostgresStore(Store):
                 raise
         except Exception as error:
             raise translated(error, self.name, self.schema) from error
-        return SyncPostgresTransaction(pool, connection, self._context())
+        return SyncPostgresTransaction(pool, connection, self._transaction_store())
 
-    def _context(self) -> StoreContext:
-        return StoreContext(self.name, self.schema, self.new_execution, self.send)
+    def _transaction_store(self) -> TransactionStore:
+        return TransactionStore(self.name, self.schema, self.new_context, self.send)
 
     def join(self, tx: Any) -> AppTransaction:
         return AppTransaction(self, tx)

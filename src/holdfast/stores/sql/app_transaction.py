@@ -11,7 +11,7 @@ from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql.driver import AsyncDriver, Driver
 from holdfast.stores.sql.lent_transaction import TransactionIdentity
-from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sql.plan import Plan, PlanContext
 
 R = TypeVar("R")
 
@@ -21,12 +21,12 @@ REFUSAL = "this transaction is the application's own: commit or roll it back the
 class JoinableStore(Protocol):
     """What a SQL store provides for operations in the application's transaction."""
 
-    def new_execution(self) -> Execution:
-        """A new execution, with the time of the store."""
+    def new_context(self) -> PlanContext:
+        """A context for one plan, with the time of the store."""
         ...
 
     def plan_joined(
-        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity, /
+        self, operation: Operation[R], context: PlanContext, connection: Any, identity: TransactionIdentity, /
     ) -> Plan[R]:
         """The plan of an operation, after the checks of the application's connection.
 
@@ -36,7 +36,7 @@ class JoinableStore(Protocol):
         ...
 
     def translated(self) -> AbstractContextManager[None]:
-        """A context that translates the errors of the database into errors of Holdfast."""
+        """A context manager that translates the errors of the database into errors of Holdfast."""
         ...
 
     def send(self, hints: Hints, /) -> None:
@@ -72,13 +72,13 @@ class JoinedSyncTransaction:
         self._hints = _HintsAfterCommit(store, driver.after_commit)
 
     def perform(self, operation: Operation[R], /) -> R:
-        execution = self._store.new_execution()
+        context = self._store.new_context()
         with self._store.translated():
             connection = self._driver.connection()
             self._check(connection)
-            plan = self._store.plan_joined(operation, execution, connection, self._identity)
+            plan = self._store.plan_joined(operation, context, connection, self._identity)
             result = drive(plan, self._driver.execute)
-        self._hints.send(execution.hints)
+        self._hints.send(context.hints)
         return result
 
     def _check(self, connection: Any) -> None:
@@ -114,13 +114,13 @@ class JoinedTransaction:
         self._hints = _HintsAfterCommit(store, driver.after_commit)
 
     async def perform(self, operation: Operation[R], /) -> R:
-        execution = self._store.new_execution()
+        context = self._store.new_context()
         with self._store.translated():
             connection = await self._driver.connection()
             await self._check(connection)
-            plan = self._store.plan_joined(operation, execution, connection, self._identity)
+            plan = self._store.plan_joined(operation, context, connection, self._identity)
             result = await drive_async(plan, self._driver.execute)
-        self._hints.send(execution.hints)
+        self._hints.send(context.hints)
         return result
 
     async def _check(self, connection: Any) -> None:

@@ -21,7 +21,7 @@ from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
 from holdfast.core.lanes import Choice, Lane, LaneKind, Track, WaitingJob, choose, interval, rate_allows_at
 from holdfast.stores.sql.lane_rows import JobRow, LaneRow, TrackRow, WakingRow
-from holdfast.stores.sql.plan import Execution, Many, Row, Statement
+from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
 R = TypeVar("R")
 LanePlan = Generator[Any, Any, R]
@@ -83,7 +83,7 @@ class LaneClaims:
         """Perform a statement for each of these rows."""
         return Many(self._sql[name], rows)
 
-    def apply_changes(self, execution: Execution, turn: int) -> LanePlan[dict[str, int]]:
+    def apply_changes(self, context: PlanContext, turn: int) -> LanePlan[dict[str, int]]:
         """Take changes, and add the tracks of new jobs. Returns the changed lanes, each with the weight to refund."""
         rows = yield Statement(self._sql["lane_changes"], {"limit": CHANGES})
         if not rows:
@@ -107,14 +107,14 @@ class LaneClaims:
             yield Statement(self._sql["limits_add"], {"limits": as_text([limits[name] for name in sorted(limits)])})
             yield Statement(self._sql["lanes_add"], {"lanes": as_text(sorted(lanes))})
             yield Statement(self._sql["tracks_add"], {"tracks": as_text([tracks[id] for id in sorted(tracks)])})
-            execution.hints.due.update(each["type"] for each in tracks.values())
+            context.hints.due.update(each["type"] for each in tracks.values())
         return changed_lanes((lane, refund) for _, lane, _, _, refund in rows)
 
     def find(
-        self, execution: Execution, types: Collection[str], changed: Mapping[str, int], limit: int
+        self, context: PlanContext, types: Collection[str], changed: Mapping[str, int], limit: int
     ) -> LanePlan[Pass]:
         """Lock ready tracks and their lanes, and the changed lanes, and read the first jobs of the tracks."""
-        found, now = Pass(changed=bool(changed)), execution.now
+        found, now = Pass(changed=bool(changed)), context.now
         asked = {"lanes": as_text(list(changed)), "now": now}
         pairs = [WakingRow(*row) for row in (yield Statement(self._sql["lanes_waking"], asked))]
         waking = {pair.lane for pair in pairs} | {lane for lane, refund in changed.items() if refund}
@@ -142,10 +142,10 @@ class LaneClaims:
         for lane, weight in changed.items():
             if weight and (rate := found.lanes[lane]).number > 0:
                 rate.tat -= interval(weight, number=rate.number, per=rate.per)
-        yield from self._read_jobs(execution, found, limit)
+        yield from self._read_jobs(context, found, limit)
         return found
 
-    def _read_jobs(self, execution: Execution, found: Pass, limit: int) -> LanePlan[None]:
+    def _read_jobs(self, context: PlanContext, found: Pass, limit: int) -> LanePlan[None]:
         chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None})
         if chains:
             for columns in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
@@ -156,7 +156,7 @@ class LaneClaims:
             return
         number = -(-limit // len(found.tracks))
         plain = [track for track in found.tracks if not self._orders(found, track)]
-        parameters = {"tracks": _asked(plain), "limit": number, "now": execution.now}
+        parameters = {"tracks": _asked(plain), "limit": number, "now": context.now}
         rows: list[Row] = (yield Statement(self._sql["track_jobs"], parameters)) if plain else []
         by_id = {track.id: track for track in found.tracks}
         for row in map(JobRow._make, rows):
@@ -167,7 +167,7 @@ class LaneClaims:
         for track in found.tracks:
             for lane in self._orders(found, track)[:1]:
                 front = found.fronts.get(found.lanes[lane].front or "")
-                if front is not None and front.track == track.id and front.scheduled_at <= execution.now:
+                if front is not None and front.track == track.id and front.scheduled_at <= context.now:
                     track.jobs.append(_waiting_job(found, front))
 
     def _waits_in_order(self, found: Pass, track: Track) -> bool:
@@ -182,17 +182,17 @@ class LaneClaims:
             return []
         return [lane for lane in track.lanes if found.lanes[lane].kind == "order"]
 
-    def save(self, execution: Execution, found: Pass, turn: int) -> LanePlan[None]:
+    def save(self, context: PlanContext, found: Pass, turn: int) -> LanePlan[None]:
         """Write what the choice means for lanes and tracks. The jobs are claimed already."""
-        taken, now = found.choice.taken, execution.now
+        taken, now = found.choice.taken, context.now
         if taken:
             permits = [{"lane": lane, "job": job.seq} for track, job in taken for lane in track.lanes]
             yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
             turns = {track.fair: turn + place for place, (track, _) in enumerate(taken)}
             rows = [{"fair": fair, "turn": number} for fair, number in sorted(turns.items())]
             yield self.rows_instruction("track_turn", rows)
-        yield from self._save_tracks(execution, found)
-        yield from self._unpark(execution, found)
+        yield from self._save_tracks(context, found)
+        yield from self._unpark(context, found)
         lanes: list[dict[str, Any]] = []
         for lane in found.lanes.values():
             if lane.kind != "rate":
@@ -203,17 +203,17 @@ class LaneClaims:
         if lanes:
             yield self.rows_instruction("lane_save", lanes)
 
-    def _save_tracks(self, execution: Execution, found: Pass) -> LanePlan[None]:
+    def _save_tracks(self, context: PlanContext, found: Pass) -> LanePlan[None]:
         changes: list[dict[str, Any]] = [{"track": id, "ready_at": 0, "parked": None} for id in found.late]
         first = dict(found.following)
-        first.update({track.id: execution.now for track in found.tracks if track.jobs})
+        first.update({track.id: context.now for track in found.tracks if track.jobs})
         if unread := [track for track in found.tracks if track.id not in first]:
             first.update((yield Statement(self._sql["track_next"], {"tracks": _asked(unread)})))
         if empty := [each.id for each in found.tracks if first[each.id] is None]:
             yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
         for track in found.tracks:
             at = first[track.id]
-            if at is not None and (change := self._changed_track(found, track, at, execution.now)) is not None:
+            if at is not None and (change := self._changed_track(found, track, at, context.now)) is not None:
                 changes.append(change)
         if changes:
             yield self.rows_instruction("track_save", changes)
@@ -236,13 +236,13 @@ class LaneClaims:
             return None
         return {"track": track.id, "ready_at": 0 if at <= now else at, "parked": parked}
 
-    def _unpark(self, execution: Execution, found: Pass) -> LanePlan[None]:
+    def _unpark(self, context: PlanContext, found: Pass) -> LanePlan[None]:
         """Make as many parked tracks ready as the lanes have room for, of each type."""
         just_parked = set(found.choice.parked.values())
         room = {
-            lane.id: lane.free(execution.now)
+            lane.id: lane.free(context.now)
             for lane in found.lanes.values()
-            if lane.parked and lane.id not in just_parked and lane.free(execution.now)
+            if lane.parked and lane.id not in just_parked and lane.free(context.now)
         }
         orders = [lane for lane in room if found.lanes[lane].kind == "order"]
         fronts: list[dict[str, Any]] = []
@@ -250,7 +250,7 @@ class LaneClaims:
             row = found.fronts.get(found.lanes[lane].front or "")
             if row is not None:
                 fronts.append({"lane": lane, "track": row.track})
-                execution.hints.due.add(row.type)
+                context.hints.due.add(row.type)
                 found.changed = True
         if fronts:
             yield self.rows_instruction("track_unpark_one", fronts)
@@ -258,7 +258,7 @@ class LaneClaims:
         if others and (pairs := (yield Statement(self._sql["parked_types"], {"lanes": as_text(others)}))):
             rooms = [{"lane": lane, "type": type, "room": room[lane]} for lane, type in sorted(pairs)]
             yield self.rows_instruction("track_unpark", rooms)
-            execution.hints.due.update(type for _, type in pairs)
+            context.hints.due.update(type for _, type in pairs)
             found.changed = True
 
 

@@ -12,7 +12,7 @@ from holdfast.engine.operations.limits import HOLDERS_SHOWN
 from holdfast.errors import LimitNotFound
 from holdfast.stores.limit_reports import LimitRow, reports, shown_lanes
 from holdfast.stores.sql.lane_claims import LanePlan, as_text
-from holdfast.stores.sql.plan import Execution, Statement
+from holdfast.stores.sql.plan import PlanContext, Statement
 
 
 class LimitPlans:
@@ -21,7 +21,7 @@ class LimitPlans:
     def __init__(self, sql: Mapping[str, str]) -> None:
         self._sql = sql
 
-    def declare(self, execution: Execution, op: DeclareLimits) -> LanePlan[None]:
+    def declare(self, context: PlanContext, op: DeclareLimits) -> LanePlan[None]:
         """Write declarations that have changed."""
         stored = {row[0]: tuple(row[1:5]) for row in (yield Statement(self._sql["limits_read"]))}
         for each in op.limits:
@@ -30,9 +30,9 @@ class LimitPlans:
                     "name": each.name, "kind": each.kind, "number": each.number, "per": each.per, "burst": each.burst,
                 }  # fmt: skip
                 yield Statement(self._sql["limit_declare"], parameters)
-                yield from self.wake(execution, each.name)
+                yield from self.wake(context, each.name)
 
-    def set_number(self, execution: Execution, op: SetLimit) -> LanePlan[None]:
+    def set_number(self, context: PlanContext, op: SetLimit) -> LanePlan[None]:
         """Set or reset the number of a limit or of a lane."""
         kinds = {row[0]: row[1] for row in (yield Statement(self._sql["limits_read"]))}
         if op.name not in kinds:
@@ -47,12 +47,12 @@ class LimitPlans:
             yield Statement(self._sql["limit_override"], {"name": op.name, "number": op.number})
         else:
             yield Statement(self._sql["lane_override"], {"lane": lane_id(op.name, op.key), "number": op.number})
-        yield from self.wake(execution, op.name)
+        yield from self.wake(context, op.name)
 
-    def wake(self, execution: Execution, name: str) -> LanePlan[None]:
+    def wake(self, context: PlanContext, name: str) -> LanePlan[None]:
         """Read the lanes of a limit again: its number has changed."""
         yield Statement(self._sql["limit_wake"], {"name": name})
-        execution.hints.anything = True
+        context.hints.anything = True
 
     def lanes(self, op: GetLanes) -> LanePlan[list[LaneFacts]]:
         """The state of lanes, and the jobs that hold them."""
@@ -73,7 +73,7 @@ class LimitPlans:
         found = [lanes_of(details) for details, _ in (yield Statement(self._sql["lanes_waiting"]))]
         return {rule.name: rule for lanes in found if lanes is not None for rule in lanes.rules}
 
-    def report(self, execution: Execution, op: GetLimits) -> LanePlan[list[LimitReport]]:
+    def report(self, context: PlanContext, op: GetLimits) -> LanePlan[list[LimitReport]]:
         """All limits with their lanes."""
         limits = {row[0]: LimitRow(*row) for row in (yield Statement(self._sql["limits_read"]))}
         waiting: Counter[str] = Counter()

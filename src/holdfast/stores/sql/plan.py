@@ -52,8 +52,8 @@ def sets_of(instruction: Statement | Many) -> Iterable[Any]:
 
 
 @dataclass(slots=True)
-class Execution:
-    """One execution of a verb: its time, and the hints and events that its plan collects."""
+class PlanContext:
+    """The context of a plan: its time, and the hints and events that its plan collects."""
 
     now: Micros
     hints: Hints = field(default_factory=Hints)

@@ -16,7 +16,7 @@ from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.engine.wakeups import Hints, NoWakeups, Wakeups
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
 from holdfast.stores.sql.lent_transaction import TransactionIdentity
-from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sql.plan import Plan, PlanContext
 from holdfast.stores.sql.repeated_hints import RepeatedHints
 from holdfast.stores.sqlite import address, migration
 from holdfast.stores.sqlite.address import SqliteAddress
@@ -170,8 +170,8 @@ class SqliteStore(Store):
         """The store's time."""
         return (self.clock or system_clock)()
 
-    def new_execution(self) -> Execution:
-        return Execution(self.now())
+    def new_context(self) -> PlanContext:
+        return PlanContext(self.now())
 
     def send(self, hints: Hints, /) -> None:
         """Send wake-ups after a commit. It never raises, because the commit is done."""
@@ -191,13 +191,13 @@ class SqliteStore(Store):
             yield from hint_table.write(self._files.source, hints)
 
     def plan_joined(
-        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity, /
+        self, operation: Operation[R], context: PlanContext, connection: Any, identity: TransactionIdentity, /
     ) -> Plan[R]:
         path = self._open_parts().file.path
-        answer = yield from app_transactions.joined(operation, execution, connection, path=path, identity=identity)
+        answer = yield from app_transactions.joined(operation, context, connection, path=path, identity=identity)
         # Without a source, so that this process reads the hint too: it learns of this commit only through the file.
         if self.wakeups is self._files:
-            yield from hint_table.write("", execution.hints)
+            yield from hint_table.write("", context.hints)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:

@@ -20,7 +20,6 @@ from holdfast.stores.postgres.connection.app_drivers import (
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.connection.same_database import SameDatabase
 from holdfast.stores.postgres.errors import ABORTED, NotMigrated, is_aborted, is_denied, is_missing, not_permitted
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
@@ -30,6 +29,7 @@ from holdfast.stores.postgres.plan import (
     Result,
     SavepointCommand,
 )
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.plans import plan as plan_of
 from holdfast.stores.postgres.verbs.start_only_role import StartRights
 from holdfast.stores.postgres.wakeups.notification import channel, payloads
@@ -54,7 +54,7 @@ class JoinedStore(Protocol):
     schema: str
     notify: bool
 
-    def new_execution(self) -> Execution: ...
+    def new_context(self) -> PlanContext: ...
 
     def send(self, hints: Hints, /) -> None: ...
 
@@ -96,24 +96,24 @@ class _Plans:
         self._verb = ""
         self._render: Renderer
 
-    def new_execution(self) -> Execution:
-        return self._store.new_execution()
+    def new_context(self) -> PlanContext:
+        return self._store.new_context()
 
     def plan_joined(
-        self, operation: Operation[R], execution: plan.Execution, connection: Any, identity: TransactionIdentity, /
+        self, operation: Operation[R], context: plan.PlanContext, connection: Any, identity: TransactionIdentity, /
     ) -> plan.Plan[R]:
         """The plan of an operation, with statements in the parameter style of the driver."""
-        assert isinstance(execution, Execution)
+        assert isinstance(context, PlanContext)
         self._verb = operation.verb
         style = Style.NUMBERED if comes_from(connection, "asyncpg") else Style.NAMED
         self._render = Renderer.of(self._store.schema, style)
         return translate(
-            self._whole(operation, execution, connection, identity),
+            self._whole(operation, context, connection, identity),
             lambda instruction: self._rendered(instruction, style),
         )
 
     def _whole(
-        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity
+        self, operation: Operation[R], context: PlanContext, connection: Any, identity: TransactionIdentity
     ) -> Plan[R]:
         yield from _refuse_autocommit(connection)
         rights = StartRights.of(self._store)
@@ -124,14 +124,14 @@ class _Plans:
             ((id,),) = yield _TRANSACTION
             if id != identity.id:
                 raise ended(borrowed=True)
-        answer = yield from plan_of(execution, operation)
+        answer = yield from plan_of(context, operation)
         if operation.verb in (LockChain.verb, Guard.verb):
             identity.holds_locks = True
         if operation.verb == LockChain.verb:
             ((identity.id,),) = yield _TRANSACTION
         if not self._store.notify:
-            return answer  # the transaction sends the hints of the execution
-        hints, execution.hints = execution.hints, Hints()
+            return answer  # the transaction sends the hints of the plan
+        hints, context.hints = context.hints, Hints()
         if hints and not self._after_commit(lambda: self._store.send(hints)):
             # The server sends them at the commit, and equal ones once: starting a thousand jobs sends one notification.
             for payload in payloads(hints):

@@ -16,7 +16,6 @@ from holdfast.stores.postgres.connection.deadlines import shut_down
 from holdfast.stores.postgres.connection.lent_connection import AsyncLentConnection, LentConnection, lend, lend_async
 from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.errors import is_outage, translated
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
@@ -28,21 +27,22 @@ from holdfast.stores.postgres.plan import (
     Savepoint,
     SavepointCommand,
 )
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.plans import plan
 from holdfast.stores.sql.plan import Many, Statement
 
 R = TypeVar("R")
 
 
-class StoreContext:
-    """What a transaction needs of its store: names for errors, new executions, and where to send hints."""
+class TransactionStore:
+    """What a transaction needs of its store: names for errors, new contexts of plans, and where to send hints."""
 
     def __init__(
-        self, name: str, schema: str, new_execution: Callable[[], Execution], send: Callable[[Hints], None]
+        self, name: str, schema: str, new_context: Callable[[], PlanContext], send: Callable[[Hints], None]
     ) -> None:
         self.name = name
         self.schema = schema
-        self.new_execution = new_execution
+        self.new_context = new_context
         self.send = send
         self.hints = Hints()
         """Collected until the commit."""
@@ -51,25 +51,25 @@ class StoreContext:
 class PostgresTransaction:
     """A transaction for async code. `native` is its psycopg connection."""
 
-    def __init__(self, pool: AsyncPool, connection: AsyncConnection, context: StoreContext) -> None:
+    def __init__(self, pool: AsyncPool, connection: AsyncConnection, store: TransactionStore) -> None:
         self.native: AsyncLentConnection = lend_async(connection.native)
         self.unawaited = self.native.lending.unawaited
         self._pool = pool
         self._connection: AsyncConnection | None = connection
-        self._context = context
+        self._store = store
 
     async def perform(self, operation: Operation[R], /) -> R:
-        connection, context = self._open(), self._context
+        connection, store = self._open(), self._store
         self.native.lending.check()
         connection.check_intact()
-        execution = context.new_execution()
+        context = store.new_context()
         try:
-            answer = await drive_async(plan(execution, operation), _within_async(connection))
+            answer = await drive_async(plan(context, operation), _within_async(connection))
         except Exception as error:
             if is_outage(error):
-                raise translated(error, context.name, context.schema, operation.verb) from error
+                raise translated(error, store.name, store.schema, operation.verb) from error
             raise
-        context.hints.add(execution.hints)
+        store.hints.add(context.hints)
         return answer
 
     async def commit(self) -> None:
@@ -80,12 +80,12 @@ class PostgresTransaction:
             await connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
-            self._context.send(self._context.hints)  # the server may have committed
+            self._store.send(self._store.hints)  # the server may have committed
             if isinstance(error, Exception):
-                raise translated(error, self._context.name, self._context.schema) from error
+                raise translated(error, self._store.name, self._store.schema) from error
             raise
         await self._pool.give_back(connection)
-        self._context.send(self._context.hints)
+        self._store.send(self._store.hints)
 
     async def rollback(self) -> None:
         if self._connection is None:
@@ -99,7 +99,7 @@ class PostgresTransaction:
         try:
             await self._pool.give_back(connection)
         except Exception as error:
-            raise translated(error, self._context.name, self._context.schema) from error
+            raise translated(error, self._store.name, self._store.schema) from error
 
     def _open(self) -> AsyncConnection:
         if self._connection is None:
@@ -110,26 +110,26 @@ class PostgresTransaction:
 class SyncPostgresTransaction:
     """A transaction for blocking code. `native` is its psycopg connection."""
 
-    def __init__(self, pool: Pool, connection: SyncConnection, context: StoreContext) -> None:
+    def __init__(self, pool: Pool, connection: SyncConnection, store: TransactionStore) -> None:
         self.native: LentConnection = lend(connection.native)
         self._pool = pool
         self._connection: SyncConnection | None = connection
-        self._context = context
+        self._store = store
         self._ending = threading.Lock()
         self._cut = False
 
     def perform(self, operation: Operation[R], /) -> R:
-        connection, context = self._open(), self._context
+        connection, store = self._open(), self._store
         self.native.lending.check()
         connection.check_intact()
-        execution = context.new_execution()
+        context = store.new_context()
         try:
-            answer = drive(plan(execution, operation), _within(connection))
+            answer = drive(plan(context, operation), _within(connection))
         except Exception as error:
             if is_outage(error):
-                raise translated(error, context.name, context.schema, operation.verb) from error
+                raise translated(error, store.name, store.schema, operation.verb) from error
             raise
-        context.hints.add(execution.hints)
+        store.hints.add(context.hints)
         return answer
 
     def commit(self) -> None:
@@ -141,12 +141,12 @@ class SyncPostgresTransaction:
             connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
-            self._context.send(self._context.hints)  # the server may have committed
+            self._store.send(self._store.hints)  # the server may have committed
             if isinstance(error, Exception):
-                raise translated(error, self._context.name, self._context.schema) from error
+                raise translated(error, self._store.name, self._store.schema) from error
             raise
         self._pool.give_back(connection)
-        self._context.send(self._context.hints)
+        self._store.send(self._store.hints)
 
     def rollback(self) -> None:
         with self._ending:
@@ -164,7 +164,7 @@ class SyncPostgresTransaction:
         try:
             self._pool.give_back(connection)
         except Exception as error:
-            raise translated(error, self._context.name, self._context.schema) from error
+            raise translated(error, self._store.name, self._store.schema) from error
 
     def abandon(self) -> None:
         """Shut the socket down, whatever the thread does: the server rolls back and releases all locks."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.engine.operations import AUDIT_KEPT, Audit, AuditRow, GetAudit
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
@@ -17,7 +17,7 @@ _PRUNE = SQL["prune_audit"]
 
 
 def write_audit(
-    execution: Execution, audit: Audit | None, action: str, changed: Iterable[tuple[str, str | None]]
+    context: PlanContext, audit: Audit | None, action: str, changed: Iterable[tuple[str, str | None]]
 ) -> Plan[None]:
     """Write an entry for each target, which has a chain or none. Nothing if the operation is not an operator's.
 
@@ -26,12 +26,12 @@ def write_audit(
     pairs = list(changed)
     if audit is not None and pairs:
         targets, chain_ids = [target for target, _ in pairs], [chain_id for _, chain_id in pairs]
-        entry = {"now": execution.now, "user": audit.user, "action": action, "reason": audit.reason}
+        entry = {"now": context.now, "user": audit.user, "action": action, "reason": audit.reason}
         yield Statement(_INSERT, {**entry, "targets": targets, "chain_ids": chain_ids})
 
 
-def get_audit(execution: Execution, op: GetAudit) -> Plan[list[AuditRow]]:
-    parameters = {"since": op.since, "now": execution.clock, "kept": AUDIT_KEPT, "limit": op.limit}
+def get_audit(context: PlanContext, op: GetAudit) -> Plan[list[AuditRow]]:
+    parameters = {"since": op.since, "now": context.clock, "kept": AUDIT_KEPT, "limit": op.limit}
     if op.about:
         rows = yield Statement(_GET_ABOUT, {**parameters, "about": list(op.about)})
     else:
@@ -39,6 +39,6 @@ def get_audit(execution: Execution, op: GetAudit) -> Plan[list[AuditRow]]:
     return [AuditRow(*row) for row in rows]
 
 
-def prune_audit(execution: Execution) -> Plan[None]:
+def prune_audit(context: PlanContext) -> Plan[None]:
     """Delete old entries."""
-    yield Statement(_PRUNE, {"now": execution.now, "kept": AUDIT_KEPT})
+    yield Statement(_PRUNE, {"now": context.now, "kept": AUDIT_KEPT})

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from holdfast.core import failure
 from holdfast.core.blocker_rules import NONE_FAILED, WHEN_FAILED, waiting_status, waits_for_end
 from holdfast.core.record import Status
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.postgres.verbs.hooks import start_hooks
@@ -42,24 +42,24 @@ class _Counted(NamedTuple):
     after: Sequence[str]
 
 
-def unblock_dependents(execution: Execution, chain_ids: Sequence[str]) -> Plan[list[Unblocked]]:
+def unblock_dependents(context: PlanContext, chain_ids: Sequence[str]) -> Plan[list[Unblocked]]:
     """Decrement the open blockers of all jobs that wait for these completed chains. Returns the unblocked jobs."""
     unblocked: list[Unblocked] = []
     counted: list[_Counted] = []
-    for row in sorted((yield Statement(_UNBLOCK, {"chain_ids": list(chain_ids), "now": execution.now}))):
+    for row in sorted((yield Statement(_UNBLOCK, {"chain_ids": list(chain_ids), "now": context.now}))):
         seq, id, chain_id, type, attempt, worker, freed, after, rule, left = row
         if freed:
             unblocked.append(Unblocked(id, type, after))
-            execution.hints.due.add(type)
-            execution.record("unblocked", id, chain_id, type, attempt, worker)
+            context.hints.due.add(type)
+            context.record("unblocked", id, chain_id, type, attempt, worker)
         elif waits_for_end(rule) and left <= 0:
             counted.append(_Counted(seq, id, rule, after))
     if counted:
-        unblocked += yield from _decide(execution, counted)
+        unblocked += yield from _decide(context, counted)
     return unblocked
 
 
-def fail_dependents(execution: Execution, chain_ids: Iterable[str]) -> Plan[list[Unblocked]]:
+def fail_dependents(context: PlanContext, chain_ids: Iterable[str]) -> Plan[list[Unblocked]]:
     """After chains failed or were cancelled: update dependents that do not wait for completions, and theirs in turn.
 
     Returns the unblocked jobs.
@@ -73,49 +73,47 @@ def fail_dependents(execution: Execution, chain_ids: Iterable[str]) -> Plan[list
             for seq, id, rule in (yield Statement(_BROKEN, {"chain_id": chain_id})):
                 rules.setdefault(rule, {})[seq] = id
             if failing := rules.pop("fail", None):
-                broken += yield from fail(execution, list(failing), chain_id)
+                broken += yield from fail(context, list(failing), chain_id)
             if failures := rules.pop(WHEN_FAILED, None):
-                unblocked += yield from _unblock(
-                    execution, list(failures), {id: [chain_id] for id in failures.values()}
-                )
+                unblocked += yield from _unblock(context, list(failures), {id: [chain_id] for id in failures.values()})
             for rule, jobs in rules.items():
                 rows = yield Statement(_COUNT_ENDS, {"seqs": list(jobs)})
                 counted = [_Counted(seq, id, rule, [chain_id]) for seq, id, left in sorted(rows) if left <= 0]
-                unblocked += yield from _decide(execution, counted)
+                unblocked += yield from _decide(context, counted)
     return unblocked
 
 
-def fail(execution: Execution, seqs: Sequence[int], blocker: str) -> Plan[list[str]]:
+def fail(context: PlanContext, seqs: Sequence[int], blocker: str) -> Plan[list[str]]:
     """Fail locked jobs because of a blocker. Returns those of their chains that other jobs wait for."""
     error = failure.write("BlockerFailed", f"chain {blocker}, which this job waited for, did not complete")
     awaited_chains: list[str] = []
     detailed: list[str] = []
-    for row in sorted((yield Statement(_FAIL, {"seqs": list(seqs), "error": error, "now": execution.now}))):
+    for row in sorted((yield Statement(_FAIL, {"seqs": list(seqs), "error": error, "now": context.now}))):
         _, id, chain_id, type, attempt, worker, awaited, has_details = row
-        execution.hints.finished.add(chain_id)
-        execution.record("failed", id, chain_id, type, attempt, worker)
+        context.hints.finished.add(chain_id)
+        context.record("failed", id, chain_id, type, attempt, worker)
         if awaited:
             awaited_chains.append(chain_id)
         if has_details:
             detailed.append(chain_id)
     if detailed:
-        yield from start_hooks(execution, [chain.last for chain in (yield from chains.read(detailed)).values()])
+        yield from start_hooks(context, [chain.last for chain in (yield from chains.read(detailed)).values()])
     return awaited_chains
 
 
-def cancel_waiting(execution: Execution, seqs: Sequence[int]) -> Plan[list[str]]:
+def cancel_waiting(context: PlanContext, seqs: Sequence[int]) -> Plan[list[str]]:
     """Cancel locked jobs that wait for a failure: their blockers completed. Returns their chains that are awaited."""
     awaited_chains: list[str] = []
-    for row in sorted((yield Statement(_CANCEL, {"seqs": list(seqs), "error": NONE_FAILED, "now": execution.now}))):
+    for row in sorted((yield Statement(_CANCEL, {"seqs": list(seqs), "error": NONE_FAILED, "now": context.now}))):
         _, id, chain_id, type, awaited = row
-        execution.hints.finished.add(chain_id)
-        execution.record("cancelled", id, chain_id, type, 0)
+        context.hints.finished.add(chain_id)
+        context.record("cancelled", id, chain_id, type, 0)
         if awaited:
             awaited_chains.append(chain_id)
     return awaited_chains
 
 
-def _decide(execution: Execution, counted: Sequence[_Counted]) -> Plan[list[Unblocked]]:
+def _decide(context: PlanContext, counted: Sequence[_Counted]) -> Plan[list[Unblocked]]:
     """Look at all blockers of these jobs, which seem to have no open ones."""
     named: dict[str, list[str]] = {}
     for job_id, chain_id in (yield Statement(_NAMED_BY, {"ids": [job.id for job in counted]})):
@@ -126,22 +124,22 @@ def _decide(execution: Execution, counted: Sequence[_Counted]) -> Plan[list[Unbl
         statuses = {id: tails[id].status for id in named.get(job.id, ()) if id in tails}
         status, left = waiting_status(job.rule, statuses.values())
         if status is Status.PENDING:
-            unblocked += yield from _unblock(execution, [job.seq], {job.id: job.after})
+            unblocked += yield from _unblock(context, [job.seq], {job.id: job.after})
         elif status is Status.CANCELLED:
-            broken = yield from cancel_waiting(execution, [job.seq])
-            freed = yield from fail_dependents(execution, broken)
+            broken = yield from cancel_waiting(context, [job.seq])
+            freed = yield from fail_dependents(context, broken)
             unblocked += [each._replace(after=job.after) for each in freed]
         else:
             yield Statement(_SET_OPEN, {"seq": job.seq, "open_blockers": left})
     return unblocked
 
 
-def _unblock(execution: Execution, seqs: Sequence[int], after: dict[str, Sequence[str]]) -> Plan[list[Unblocked]]:
+def _unblock(context: PlanContext, seqs: Sequence[int], after: dict[str, Sequence[str]]) -> Plan[list[Unblocked]]:
     """Make jobs pending. `after` has, per job, the chains that ended for it."""
     unblocked: list[Unblocked] = []
-    for row in sorted((yield Statement(_UNBLOCK_WAITING, {"seqs": list(seqs), "now": execution.now}))):
+    for row in sorted((yield Statement(_UNBLOCK_WAITING, {"seqs": list(seqs), "now": context.now}))):
         _, id, chain_id, type, attempt, worker = row
         unblocked.append(Unblocked(id, type, after[id]))
-        execution.hints.due.add(type)
-        execution.record("unblocked", id, chain_id, type, attempt, worker)
+        context.hints.due.add(type)
+        context.record("unblocked", id, chain_id, type, attempt, worker)
     return unblocked

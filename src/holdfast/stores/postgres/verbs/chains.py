@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from holdfast.core.record import ChainRecord
 from holdfast.errors import ChainNotFound
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, chain
 from holdfast.stores.postgres.verbs import locks
 from holdfast.stores.sql.plan import Statement
@@ -46,7 +46,7 @@ def read_existing(ids: Sequence[str]) -> Plan[list[ChainRecord]]:
 
 
 def lock(
-    execution: Execution,
+    context: PlanContext,
     ids: Collection[str],
     *,
     endings: Collection[Ending] = (),
@@ -71,11 +71,11 @@ def lock(
             kept |= yield from keeping(found)
         return found, locks.Wanted(changed, kept)
 
-    return (yield from locks.lock(execution, find, keys=keys))
+    return (yield from locks.lock(context, find, keys=keys))
 
 
 def lock_existing(
-    execution: Execution,
+    context: PlanContext,
     ids: Sequence[str],
     *,
     endings: Collection[Ending] = (),
@@ -84,7 +84,7 @@ def lock_existing(
     keeping: Callable[[dict[str, Tail]], Plan[set[int]]] | None = None,
 ) -> Plan[dict[str, Tail]]:
     """The same. ChainNotFound for the first chain that does not exist."""
-    found = yield from lock(execution, ids, endings=endings, beside=beside, keys=keys, keeping=keeping)
+    found = yield from lock(context, ids, endings=endings, beside=beside, keys=keys, keeping=keeping)
     _check(ids, found)
     return found
 

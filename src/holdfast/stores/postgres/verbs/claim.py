@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from holdfast.core.clock import Micros
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, has_record, record
 from holdfast.stores.postgres.verbs.claim_lanes import claim_with_lanes
 from holdfast.stores.sql.plan import Row, Statement
@@ -19,7 +19,7 @@ _CLAIMED_BEFORE = SQL["claimed_before"]
 _LANES_PRESENT = SQL["lanes_present"]
 
 
-def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
+def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
     terms = {terms.type: terms for terms in op.types}
     if not terms or op.limit + op.ahead < 1:
         return []
@@ -28,7 +28,7 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
         if rows:
             return sorted(map(record, rows), key=_rank)
     parameters = {
-        "now": execution.clock,
+        "now": context.clock,
         "types": list(terms),
         "leases": [each.lease for each in terms.values()],
         "limits": [each.max_attempts for each in terms.values()],
@@ -40,32 +40,32 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
         "alone": True,
     }
     claimed: list[Record] = []
-    if marks := execution.marks.of(terms):
-        ((with_lanes,),) = yield Statement(_LANES_PRESENT, {"types": list(terms), "now": execution.clock})
+    if marks := context.marks.of(terms):
+        ((with_lanes,),) = yield Statement(_LANES_PRESENT, {"types": list(terms), "now": context.clock})
         if with_lanes:
-            return (yield from claim_with_lanes(execution, op, parameters))
+            return (yield from claim_with_lanes(context, op, parameters))
         types, priorities, scheduled, seqs = (list(column) for column in zip(*marks, strict=True))
         starts = {"marked": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
         claimed, *_ = _claimed(
-            execution,
+            context,
             (
                 yield Statement(
                     _CLAIM_MARKED, {name: value for name, value in parameters.items() if name != "alone"} | starts
                 )
             ),
         )
-        execution.marks.advance(claimed)
+        context.marks.advance(claimed)
         return claimed
     while not claimed or len(claimed) < op.limit:
         limit = op.limit - len(claimed)
         rows = yield Statement(_CLAIM, parameters | {"limit": limit})
         if rows[0][-4]:
             rest = replace(op, limit=limit)
-            return claimed + (yield from claim_with_lanes(execution, rest, parameters))
-        more, several, spent, dead = _claimed(execution, rows)
+            return claimed + (yield from claim_with_lanes(context, rest, parameters))
+        more, several, spent, dead = _claimed(context, rows)
         # Not with the clock of a test: jobs that return to pending have the time of the mark, which would hide them.
-        if execution.clock is None:
-            execution.marks.scanned(terms, more, spent, dead)
+        if context.clock is None:
+            context.marks.scanned(terms, more, spent, dead)
         claimed += more
         if not more or not several:
             # With several levels, other workers may have emptied one of them while another level has more jobs.
@@ -73,19 +73,19 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
     return claimed
 
 
-def claim_again(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
+def claim_again(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
     """Repeat a claim whose answer was lost: return the jobs that it claimed, or claim if it was not committed."""
-    return (yield from claim(execution, replace(op, again=True)))
+    return (yield from claim(context, replace(op, again=True)))
 
 
-def _claimed(execution: Execution, rows: list[Row]) -> tuple[list[Record], bool, Micros, int]:
+def _claimed(context: PlanContext, rows: list[Row]) -> tuple[list[Record], bool, Micros, int]:
     """The claimed jobs, best first; whether there are several levels; the duration; the number of dead rows.
 
     A level is a pair of type and priority. The statement returns one row even if no job is due.
     """
     *_, has_listeners, _, several, spent, dead = rows[0]
     claimed = [record(row) for row in rows if has_record(row)]
-    execution.hints.recorded |= has_listeners and bool(claimed)
+    context.hints.recorded |= has_listeners and bool(claimed)
     if len(claimed) > 1:
         claimed.sort(key=_rank)
     return claimed, several, spent, dead

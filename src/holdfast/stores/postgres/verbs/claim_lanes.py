@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Commit, Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, as_text, changed_lanes, choose_jobs, counted_jobs
 from holdfast.stores.sql.lane_rows import WakingRow
@@ -38,7 +38,7 @@ class _Lanes(LaneClaims):
 _LANES = _Lanes(SQL)
 
 
-def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[str, Any]) -> Plan[list[Record]]:
+def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[str, Any]) -> Plan[list[Record]]:
     """Claim plain jobs and jobs of ready tracks, until the limit is reached or nothing is left to claim.
 
     Each pass is one transaction. `parameters` are those of the statement `claim`.
@@ -48,30 +48,30 @@ def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[st
     idle: set[str] = set()
     while (limit := op.limit - len(claimed)) > 0:
         ((admitted, turn),) = yield Statement(_ADMIT)
-        execution.hints.due.update(admitted)
-        yield from execution.begin()
+        context.hints.due.update(admitted)
+        yield from context.begin()
         changed = changed_lanes((yield Statement(_CHANGES, {"limit": CHANGES})))
-        found = yield from _LANES.find(execution, types, changed, limit)
+        found = yield from _LANES.find(context, types, changed, limit)
         newly_idle = found.idle - idle
         idle |= newly_idle
         limit = 0 if newly_idle else limit
-        plain = yield from _plain_priorities(execution, types, limit)
-        choice = choose_jobs(found, plain, limit=limit, now=execution.now, lanes_next=execution.marks.lanes_next)
-        execution.marks.lanes_next = choice.lanes_next
+        plain = yield from _plain_priorities(context, types, limit)
+        choice = choose_jobs(found, plain, limit=limit, now=context.now, lanes_next=context.marks.lanes_next)
+        context.marks.lanes_next = choice.lanes_next
         jobs: list[Record] = []
         if choice.taken:
             seqs = [job.seq for _, job in choice.taken]
-            given = {"seqs": seqs, "counted": counted_jobs(found), "now": execution.now}
+            given = {"seqs": seqs, "counted": counted_jobs(found), "now": context.now}
             jobs += map(record, (yield Statement(_CLAIM_CHOSEN, {**_terms(parameters), **given})))
             jobs.sort(key=lambda job: job.seq)
             for job in jobs:
-                execution.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+                context.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
         if choice.plain:
-            given = {"limit": choice.plain, "ahead": 0, "alone": False, "now": execution.now}
+            given = {"limit": choice.plain, "ahead": 0, "alone": False, "now": context.now}
             rows = yield Statement(_CLAIM, {**parameters, **given})
             jobs += [record(row) for row in rows if row[0] is not None]
-        yield from _LANES.save(execution, found, turn)
-        yield from execution.write_events()
+        yield from _LANES.save(context, found, turn)
+        yield from context.write_events()
         yield Commit()
         claimed += jobs
         if not (jobs or choice.parked or found.changed or admitted or newly_idle):
@@ -80,8 +80,8 @@ def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[st
     return claimed
 
 
-def _plain_priorities(execution: Execution, types: list[str], limit: int) -> Plan[list[int]]:
-    given = {"types": types, "limit": limit, "now": execution.now}
+def _plain_priorities(context: PlanContext, types: list[str], limit: int) -> Plan[list[int]]:
+    given = {"types": types, "limit": limit, "now": context.now}
     rows = yield Statement(_PLAIN_PRIORITIES, given)
     return [priority for priority, number in rows for _ in range(number)]
 

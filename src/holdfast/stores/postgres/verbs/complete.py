@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.core.record import FINISHED, Record
 from holdfast.engine.operations import Complete, LockChain, Settled
 from holdfast.errors import AlreadyCompleted
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, start
 from holdfast.stores.postgres.verbs.audit import write_audit
@@ -16,32 +16,32 @@ _RECORDS = SQL["records"]
 _COMPLETE = SQL["complete"]
 
 
-def lock(execution: Execution, op: LockChain) -> Plan[Record]:
+def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
     yield Begin()
-    tails = yield from chains.lock_existing(execution, [op.chain_id])
+    tails = yield from chains.lock_existing(context, [op.chain_id])
     (row,) = yield Statement(_RECORDS, {"seqs": [tails[op.chain_id].seq]})
     return record(row)
 
 
-def complete(execution: Execution, op: Complete) -> Plan[Settled]:
-    yield from execution.begin()
+def complete(context: PlanContext, op: Complete) -> Plan[Settled]:
+    yield from context.begin()
     following = [completion.continuation for completion in op.completions if completion.continuation is not None]
     chain = dependencies.Continuations(following, op.starts, op.expected)
     endings = blockers.possible_endings(following)
     if len(following) < len(op.completions):
         endings.append("completed")
     tails = yield from chains.lock_existing(
-        execution,
+        context,
         [op.chain_id],
         endings=endings,
         beside=blockers.chain_ids([*op.starts, *following]),
-        keys=dedup.lock_keys(execution, op.starts),
+        keys=dedup.lock_keys(context, op.starts),
         keeping=lambda tails: chain.find_cycles(awaited=op.chain_id in tails and tails[op.chain_id].awaited),
     )
     tail = tails[op.chain_id]
     if tail.id != op.job_id or tail.status in FINISHED:
         raise AlreadyCompleted(op.chain_id)
-    found, refused = yield from start.check_starts(execution, op.starts, op.expected)
+    found, refused = yield from start.check_starts(context, op.starts, op.expected)
     started = {id: job.type for id, job in zip(op.expected, op.starts, strict=True)}
     for completion in op.completions:
         if refused is None and completion.continuation is not None:
@@ -49,11 +49,11 @@ def complete(execution: Execution, op: Complete) -> Plan[Settled]:
             refused = refused or chain.cycles.get(completion.continuation.id)
     if refused is not None:
         raise refused
-    yield from write_audit(execution, op.audit, "complete", [(tail.id, op.chain_id)])
+    yield from write_audit(context, op.audit, "complete", [(tail.id, op.chain_id)])
     if op.starts:
-        yield from start.create_new(execution, op.starts, found)
+        yield from start.create_new(context, op.starts, found)
     if op.completions and tail.status == "running":
-        execution.hints.lost.add(tail.id)
+        context.hints.lost.add(tail.id)
     # A chain that this operation starts may wait for this one, so `awaited` is read after the start.
     tail = (yield from chains.tails([op.chain_id]))[op.chain_id]
     seq = tail.seq
@@ -61,16 +61,16 @@ def complete(execution: Execution, op: Complete) -> Plan[Settled]:
         current = seq
         if completion.continuation is not None:
             awaited = {op.chain_id} if tail.awaited else set[str]()
-            (seq,) = (yield from start.add(execution, [completion.continuation], awaited=awaited)).seqs
+            (seq,) = (yield from start.add(context, [completion.continuation], awaited=awaited)).seqs
         ends = completion.continuation is None
-        parameters = {"seq": current, "output": completion.output, "ends": ends, "now": execution.now}
+        parameters = {"seq": current, "output": completion.output, "ends": ends, "now": context.now}
         ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)
-        execution.record("completed", id, op.chain_id, type, attempt)
+        context.record("completed", id, op.chain_id, type, attempt)
     unblocked: list[tuple[str, str]] = []
     if op.completions and op.completions[-1].continuation is None:
-        execution.hints.finished.add(op.chain_id)
+        context.hints.finished.add(op.chain_id)
         if tail.awaited:
-            freed = yield from chain_ends.unblock_dependents(execution, [op.chain_id])
+            freed = yield from chain_ends.unblock_dependents(context, [op.chain_id])
             unblocked = [(job.id, job.type) for job in freed]
-    yield from execution.write_events()
+    yield from context.write_events()
     return Settled(unblocked=tuple(unblocked))

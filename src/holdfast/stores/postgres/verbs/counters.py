@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.core.counters import TOTAL, CounterChange, CounterReading
 from holdfast.core.error_groups import OTHER, GroupedErrors
 from holdfast.engine.operations import GetCounters, GetErrors
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql import counting
 from holdfast.stores.sql.plan import Many, Row, Statement
@@ -26,8 +26,8 @@ _WRITE_ERROR_COUNT = SQL["write_error_count"]
 _FORGET = SQL["forget_counts"]
 
 
-def get_counters(execution: Execution, op: GetCounters) -> Plan[CounterReading]:
-    ((now, _),) = yield Statement(_MOMENT, {"now": execution.clock})
+def get_counters(context: PlanContext, op: GetCounters) -> Plan[CounterReading]:
+    ((now, _),) = yield Statement(_MOMENT, {"now": context.clock})
     sums: list[Row] = []
     changes: list[Row] = []
     for row, *columns, kind in (yield Statement(_GET_COUNTERS, {"first": counting.first(now, op)})):
@@ -39,8 +39,8 @@ def get_counters(execution: Execution, op: GetCounters) -> Plan[CounterReading]:
     return counting.counters(now, op, sums, changes)
 
 
-def get_errors(execution: Execution, op: GetErrors) -> Plan[list[GroupedErrors]]:
-    ((now, _),) = yield Statement(_MOMENT, {"now": execution.clock})
+def get_errors(context: PlanContext, op: GetErrors) -> Plan[list[GroupedErrors]]:
+    ((now, _),) = yield Statement(_MOMENT, {"now": context.clock})
     groups: list[Row] = []
     numbers: list[Row] = []
     changes: list[Row] = []
@@ -55,7 +55,7 @@ def get_errors(execution: Execution, op: GetErrors) -> Plan[list[GroupedErrors]]
     return counting.errors(now, op, groups, numbers, changes)
 
 
-def add_up(execution: Execution) -> Plan[None]:
+def add_up(context: PlanContext) -> Plan[None]:
     """Add up appended changes, if there are many, and remove what is too old."""
     if not (yield Statement(_DUE, {"many": counting.ADDED_UP_AT})):
         return
@@ -76,4 +76,4 @@ def add_up(execution: Execution) -> Plan[None]:
     if fingerprints:
         yield Many(_WRITE_GROUP, added.groups)
         yield Many(_WRITE_ERROR_COUNT, added.occurrences)
-    yield Statement(_FORGET, counting.oldest_kept(execution.now))
+    yield Statement(_FORGET, counting.oldest_kept(context.now))

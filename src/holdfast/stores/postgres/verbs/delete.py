@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from holdfast.engine.operations import Delete
 from holdfast.errors import StillReferenced
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains, locks
 from holdfast.stores.postgres.verbs.audit import write_audit
@@ -38,14 +38,14 @@ class _Deletable(NamedTuple):
     still_waiting: list[tuple[str, str]]
 
 
-def delete(execution: Execution, op: Delete) -> Plan[list[str]]:
-    yield from execution.begin()
-    deletable = yield from locks.lock(execution, lambda: _find(list(dict.fromkeys(op.chain_ids)), op.cascade))
+def delete(context: PlanContext, op: Delete) -> Plan[list[str]]:
+    yield from context.begin()
+    deletable = yield from locks.lock(context, lambda: _find(list(dict.fromkeys(op.chain_ids)), op.cascade))
     if deletable.still_waiting:
         raise StillReferenced(deletable.still_waiting)
     if deletable.chain_ids:
-        yield from remove(execution, deletable.chain_ids, deletable.seqs)
-        yield from write_audit(execution, op.audit, "delete", [(each, each) for each in deletable.chain_ids])
+        yield from remove(context, deletable.chain_ids, deletable.seqs)
+        yield from write_audit(context, op.audit, "delete", [(each, each) for each in deletable.chain_ids])
     return deletable.chain_ids
 
 
@@ -63,15 +63,15 @@ def dependents(chain_ids: Sequence[str]) -> Plan[dict[str, list[Dependent]]]:
     return naming
 
 
-def remove(execution: Execution, chain_ids: Sequence[str], seqs: Sequence[int]) -> Plan[None]:
+def remove(context: PlanContext, chain_ids: Sequence[str], seqs: Sequence[int]) -> Plan[None]:
     """Delete locked chains, which consist of the jobs with these seqs."""
     for row in (yield Statement(_DELETE, {"seqs": list(seqs), "chain_ids": list(chain_ids)})):
         id, chain_id, type, attempt, worker, status = row
         if status == "running":
-            execution.hints.lost.add(id)
-        execution.record("deleted", id, chain_id, type, attempt, worker)
-    execution.hints.finished.update(chain_ids)
-    yield from execution.write_events()
+            context.hints.lost.add(id)
+        context.record("deleted", id, chain_id, type, attempt, worker)
+    context.hints.finished.update(chain_ids)
+    yield from context.write_events()
 
 
 def _find(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[_Deletable, locks.Wanted]]:

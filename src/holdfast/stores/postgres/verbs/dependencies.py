@@ -13,8 +13,8 @@ from holdfast.core.replacing import replaces
 from holdfast.core.waiting_cycles import MOST_CHAINS, walk
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains, dedup
 from holdfast.stores.sql.plan import Row, Statement
@@ -24,7 +24,7 @@ _REACHED = SQL["waits_reached"]
 _NAMED_BY = SQL["named_by"]
 
 
-def get_waiting(execution: Execution, op: GetWaiting) -> Plan[list[Waiting]]:
+def get_waiting(context: PlanContext, op: GetWaiting) -> Plan[list[Waiting]]:
     rows = yield Statement(_WAITING, {"limit": op.limit})
     return [Waiting(chain_id, tuple(after)) for chain_id, after in rows]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND, Micros
 from holdfast.engine.operations import EventRow, Listen, ReadEvents, Unlisten
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Row, Statement
 
@@ -15,16 +15,16 @@ _READ_EVENTS = SQL["read_events"]
 _EVENT_WRITERS = SQL["event_writers"]
 
 
-def listen(execution: Execution, op: Listen) -> Plan[int]:
-    ((newest,),) = yield Statement(_LISTEN, {"listener": op.listener, "lease": op.lease, "now": execution.clock})
+def listen(context: PlanContext, op: Listen) -> Plan[int]:
+    ((newest,),) = yield Statement(_LISTEN, {"listener": op.listener, "lease": op.lease, "now": context.clock})
     return int(newest)
 
 
-def unlisten(execution: Execution, op: Unlisten) -> Plan[None]:
+def unlisten(context: PlanContext, op: Unlisten) -> Plan[None]:
     yield Statement(_UNLISTEN, {"listener": op.listener})
 
 
-def read_events(execution: Execution, op: ReadEvents) -> Plan[list[EventRow]]:
+def read_events(context: PlanContext, op: ReadEvents) -> Plan[list[EventRow]]:
     """A missing number may belong to an open transaction. The events after it are returned when it has ended."""
     rows: list[Row]
     read = Statement(_READ_EVENTS, {"after": op.after, "limit": op.limit})

@@ -8,8 +8,8 @@ from typing import Final
 from holdfast.core.clock import SECOND
 from holdfast.engine.operations import Examine, Finding
 from holdfast.stores import held_orders, late_jobs
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Row, Statement
 
@@ -25,7 +25,7 @@ DEAD = 50_000
 """Ten times the number of dead rows at which autovacuum starts."""
 
 
-def examine(execution: Execution, op: Examine) -> Plan[list[Finding]]:
+def examine(context: PlanContext, op: Examine) -> Plan[list[Finding]]:
     findings: list[Finding] = []
     ((number, version, dead, live, missing, unsafe, standby, queue),) = yield Statement(_SERVER)
     findings.append(_version(number, version))
@@ -40,11 +40,11 @@ def examine(execution: Execution, op: Examine) -> Plan[list[Finding]]:
         findings.append(
             Finding("warning", "notifications", f"the server's queue is {queue:.0%} full: a listener sleeps")
         )
-    ((expired, longest),) = yield Statement(_EXPIRED, {"now": execution.clock})
-    holders: list[Row] = (yield Statement(_HOLDERS, {"now": execution.clock})) if expired else []
+    ((expired, longest),) = yield Statement(_EXPIRED, {"now": context.clock})
+    holders: list[Row] = (yield Statement(_HOLDERS, {"now": context.clock})) if expired else []
     findings.append(late_jobs.expired(expired, longest, held=len({holder[0] for holder in holders})))
     findings += _held(holders)
-    oldest = yield Statement(_OLDEST, {"now": execution.clock})
+    oldest = yield Statement(_OLDEST, {"now": context.clock})
     findings.append(late_jobs.oldest(*oldest[0]) if oldest else late_jobs.oldest(None, None))
     findings += held_orders.findings((yield Statement(_HELD, {"limit": held_orders.SHOWN})))
     return findings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.core.explanation import AHEAD_LIMIT, NAMED_BLOCKERS, JobFacts, OpenBlocker
 from holdfast.core.record import Status
 from holdfast.engine.operations import Explain
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, split_record, status
 from holdfast.stores.postgres.verbs.messages import awaited_messages
 from holdfast.stores.sql.plan import Statement
@@ -15,8 +15,8 @@ _EXPLAIN = SQL["explain"]
 _BLOCKERS = SQL["explain_blockers"]
 
 
-def explain(execution: Execution, op: Explain) -> Plan[JobFacts | None]:
-    parameters = {"now": execution.clock, "id": op.id, "current": op.current, "limit": AHEAD_LIMIT}
+def explain(context: PlanContext, op: Explain) -> Plan[JobFacts | None]:
+    parameters = {"now": context.clock, "id": op.id, "current": op.current, "limit": AHEAD_LIMIT}
     rows = yield Statement(_EXPLAIN, parameters)
     if not rows:
         return None

@@ -13,8 +13,8 @@ from holdfast.engine.operations import (
     GetStarted,
     PastAttempt,
 )
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, by_id, chain, record
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.plan import Statement
@@ -26,32 +26,32 @@ _GET_STARTED = SQL["get_started"]
 _GET_HISTORY = SQL["get_history"]
 
 
-def get_chains(execution: Execution, op: GetChains) -> Plan[list[ChainRecord | None]]:
+def get_chains(context: PlanContext, op: GetChains) -> Plan[list[ChainRecord | None]]:
     found = yield from chains.read(op.ids)
     return [found.get(chain_id) for chain_id in op.ids]
 
 
-def get_jobs(execution: Execution, op: GetJobs) -> Plan[list[Record | None]]:
+def get_jobs(context: PlanContext, op: GetJobs) -> Plan[list[Record | None]]:
     found = by_id((yield Statement(_GET_JOBS, {"ids": list(op.ids)})))
     return [found.get(job_id) for job_id in op.ids]
 
 
-def get_blockers(execution: Execution, op: GetBlockers) -> Plan[list[ChainRecord]]:
+def get_blockers(context: PlanContext, op: GetBlockers) -> Plan[list[ChainRecord]]:
     return [chain(row) for row in (yield Statement(_GET_BLOCKERS, {"job_id": op.job_id}))]
 
 
-def get_dependents(execution: Execution, op: GetDependents) -> Plan[list[Record]]:
+def get_dependents(context: PlanContext, op: GetDependents) -> Plan[list[Record]]:
     rows = yield Statement(_GET_DEPENDENTS, {"chain_id": op.chain_id, "limit": op.limit})
     return [record(row) for row in rows]
 
 
-def get_started(execution: Execution, op: GetStarted) -> Plan[list[str]]:
+def get_started(context: PlanContext, op: GetStarted) -> Plan[list[str]]:
     beginnings = [origin_text(job_id) for job_id in dict.fromkeys(op.job_ids)]
     rows = yield Statement(_GET_STARTED, {"beginnings": beginnings, "limit": op.limit})
     return [chain_id for (chain_id,) in rows]
 
 
-def get_history(execution: Execution, op: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:
+def get_history(context: PlanContext, op: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:
     rows = yield Statement(_GET_JOBS, {"ids": [op.job_id]})
     if not rows:
         return None

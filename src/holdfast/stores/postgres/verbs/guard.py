@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.core.lost_claims import lost_reason
 from holdfast.engine.operations import Guard
 from holdfast.errors import ClaimLost
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
@@ -14,7 +14,7 @@ _GUARD = SQL["guard"]
 _GUARD_LOST = SQL["guard_lost"]
 
 
-def guard(execution: Execution, op: Guard) -> Plan[None]:
+def guard(context: PlanContext, op: Guard) -> Plan[None]:
     if (yield Statement(_GUARD, {"id": op.claim.job_id, "token": op.claim.token})):
         return
     rows = yield Statement(_GUARD_LOST, {"id": op.claim.job_id})

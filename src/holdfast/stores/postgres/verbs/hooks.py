@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 from holdfast.core.lifecycle import hook_chain
 from holdfast.core.record import Record
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.insert import Inserted, insert
 
 
-def start_hooks(execution: Execution, failed: Iterable[Record]) -> Plan[None]:
+def start_hooks(context: PlanContext, failed: Iterable[Record]) -> Plan[None]:
     """Start the hooks of these jobs, as far as they have one. The ids are new, so no existing chain is found."""
     hooks = [hook for job in failed if job.details is not None and (hook := hook_chain(job)) is not None]
     if hooks:
-        yield from execution.write_events()  # a job fails before its hook is created
-        inserted = Inserted(*(yield insert(execution, hooks))[0])
-        execution.hints.due.update(hook.type for hook in hooks)
-        execution.hints.recorded |= inserted.recorded
+        yield from context.write_events()  # a job fails before its hook is created
+        inserted = Inserted(*(yield insert(context, hooks))[0])
+        context.hints.due.update(hook.type for hook in hooks)
+        context.hints.recorded |= inserted.recorded

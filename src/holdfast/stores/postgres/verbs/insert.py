@@ -9,8 +9,8 @@ from msgspec.structs import asdict, astuple
 
 from holdfast.core.clock import Micros
 from holdfast.core.lifecycle import OPTIONS, NewJob
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, NotifyingStatement, Plan, Result
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.start_only_functions import for_new_ids
 from holdfast.stores.sql.plan import Many, Parameters, Statement
@@ -35,39 +35,39 @@ class Inserted(NamedTuple):
 
 
 def insert(
-    execution: Execution, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
+    context: PlanContext, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
 ) -> Statement:
     """The statement that writes these jobs in an open transaction. It returns one row, an `Inserted`."""
-    return Statement(_INSERT, _columns(execution, jobs, open_blockers=open_blockers, awaited=awaited))
+    return Statement(_INSERT, _columns(context, jobs, open_blockers=open_blockers, awaited=awaited))
 
 
-def insert_plain(execution: Execution, jobs: Sequence[NewJob], *, notify: Statement | None) -> Plan[Result]:
+def insert_plain(context: PlanContext, jobs: Sequence[NewJob], *, notify: Statement | None) -> Plan[Result]:
     """Write first jobs of chains that have no blockers, all or none. Each row is an `Inserted`.
 
     The NOTIFY statement is pipelined behind the commit, unless the jobs need several statements.
     """
-    unused = execution.first and not any(job.chosen for job in jobs)
+    unused = context.first and not any(job.chosen for job in jobs)
     if len(jobs) == 1 and jobs[0].track is None:
         sql = _INSERT_ALONE_NEW if unused else _INSERT_ALONE
-        return (yield _notifying(Statement(sql, _alone(execution, jobs[0])), notify))
+        return (yield _notifying(Statement(sql, _alone(context, jobs[0])), notify))
     sql = _INSERT_NEW if unused else _INSERT
     if len(jobs) <= PART:
-        return (yield _notifying(Statement(sql, _columns(execution, jobs)), notify))
+        return (yield _notifying(Statement(sql, _columns(context, jobs)), notify))
     parts = (jobs[first : first + PART] for first in range(0, len(jobs), PART))
     yield Begin()
-    return (yield Many(sql, (_columns(execution, part) for part in parts)))
+    return (yield Many(sql, (_columns(context, part) for part in parts)))
 
 
 def _notifying(statement: Statement, notify: Statement | None) -> Statement | NotifyingStatement:
     return statement if notify is None else NotifyingStatement(statement, notify)
 
 
-def _alone(execution: Execution, job: NewJob) -> Parameters:
-    return {**asdict(job), "now": execution.now or execution.clock}
+def _alone(context: PlanContext, job: NewJob) -> Parameters:
+    return {**asdict(job), "now": context.now or context.clock}
 
 
 def _columns(
-    execution: Execution,
+    context: PlanContext,
     jobs: Sequence[NewJob],
     *,
     open_blockers: Sequence[int] = (),
@@ -77,7 +77,7 @@ def _columns(
     continues = any(column["index"])
     named = [(job.id, index, chain_id) for job in jobs for index, chain_id in enumerate(job.after)]
     return {
-        "now": execution.now or execution.clock,
+        "now": context.now or context.clock,
         "ids": list(column["id"]),
         "types": list(column["type"]),
         "inputs": list(column["input"]),

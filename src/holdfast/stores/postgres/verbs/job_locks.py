@@ -9,8 +9,8 @@ from holdfast.core.blocker_rules import open_after_retry, waits_for_end
 from holdfast.core.clock import Micros
 from holdfast.core.record import Record
 from holdfast.errors import DependencyCycle, JobNotFound, NotPending
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, by_id
 from holdfast.stores.postgres.verbs import chains, dependencies, locks
 from holdfast.stores.sql.plan import Statement
@@ -38,7 +38,7 @@ class LockedJob(NamedTuple):
 
 
 def lock_jobs(
-    execution: Execution,
+    context: PlanContext,
     ids: Sequence[str],
     statuses: tuple[str, ...],
     *,
@@ -69,7 +69,7 @@ def lock_jobs(
             kept |= reached
         return jobs, locks.Wanted({job.seq for job in jobs if job.id in ids}, kept)
 
-    rows = yield from locks.lock(execution, find, keys=keys)
+    rows = yield from locks.lock(context, find, keys=keys)
     if named := [job.seq for job in rows if job.id not in ids]:
         yield Statement(_AWAIT, {"seqs": named})
     found = {job.id: job for job in rows if job.id in ids}
@@ -115,9 +115,9 @@ def _with_open_blockers(
     return changed, {tail.seq for tail in tails.values()}
 
 
-def updated_records(execution: Execution, ids: Sequence[str], jobs: dict[str, LockedJob]) -> Plan[list[Record]]:
+def updated_records(context: PlanContext, ids: Sequence[str], jobs: dict[str, LockedJob]) -> Plan[list[Record]]:
     """Write the events, and return the records of the jobs after the change."""
-    yield from execution.write_events()
+    yield from context.write_events()
     rows = yield Statement(_RECORDS, {"seqs": [job.seq for job in jobs.values()]})
     records = by_id(rows)
     return [records[job_id] for job_id in ids]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.engine.operations import Keep
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.plan import Statement
@@ -13,12 +13,12 @@ _KEEP = SQL["keep"]
 _EXPIRED = SQL["keep_expired"]
 
 
-def keep(execution: Execution, op: Keep) -> Plan[list[bool | None]]:
-    yield from execution.begin()
-    tails = yield from chains.lock(execution, list(dict.fromkeys(op.chain_ids)))
+def keep(context: PlanContext, op: Keep) -> Plan[list[bool | None]]:
+    yield from context.begin()
+    tails = yield from chains.lock(context, list(dict.fromkeys(op.chain_ids)))
     seqs = [tail.seq for tail in tails.values()]
-    expired = {seq for (seq,) in (yield Statement(_EXPIRED, {"seqs": seqs, "now": execution.now}))}
-    kept = {seq for (seq,) in (yield Statement(_KEEP, {"seqs": seqs, "keep": op.keep, "now": execution.now}))}
+    expired = {seq for (seq,) in (yield Statement(_EXPIRED, {"seqs": seqs, "now": context.now}))}
+    kept = {seq for (seq,) in (yield Statement(_KEEP, {"seqs": seqs, "keep": op.keep, "now": context.now}))}
     answers: list[bool | None] = []
     for chain_id in op.chain_ids:
         tail = tails.get(chain_id)

@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Filter, ListChains, Listing, ListJobs
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.listing import (
@@ -79,8 +79,8 @@ class _Dialect:
 _DIALECT = _Dialect()
 
 
-def list_jobs(execution: Execution, op: ListJobs) -> Plan[Listing[Record]]:
-    floor = yield from _floor(execution, op)
+def list_jobs(context: PlanContext, op: ListJobs) -> Plan[Listing[Record]]:
+    floor = yield from _floor(context, op)
     jobs: list[Record] = []
     for status in statuses(op.filter):
         conditions, parameters = all_conditions(_DIALECT, op.filter, status, first="job", last="job")
@@ -88,18 +88,18 @@ def list_jobs(execution: Execution, op: ListJobs) -> Plan[Listing[Record]]:
             conditions += _OF_CHAIN
         if status is Status.PENDING and may_be_recent(op.filter, status, floor):
             given = {"before": op.before, "recent": RECENT}
-            recent = yield _page(execution, op, _of(_JOBS, _SEQS_RECENT), conditions, parameters | given, floor)
+            recent = yield _page(context, op, _of(_JOBS, _SEQS_RECENT), conditions, parameters | given, floor)
             if len(recent) > op.limit:
                 jobs += map(record, recent)
                 continue
         statement = _of(_JOBS, _seqs(op.filter, status))
-        jobs += map(record, (yield _page(execution, op, statement, conditions, parameters, floor)))
+        jobs += map(record, (yield _page(context, op, statement, conditions, parameters, floor)))
     jobs.sort(key=lambda job: -job.seq)
     return Listing.cut(jobs, [job.seq for job in jobs], op.limit, floor)
 
 
-def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecord]]:
-    floor = yield from _floor(execution, op)
+def list_chains(context: PlanContext, op: ListChains) -> Plan[Listing[ChainRecord]]:
+    floor = yield from _floor(context, op)
     found: dict[int, str] = {}
     for status in statuses(op.filter):
         conditions, parameters = all_conditions(_DIALECT, op.filter, status, first="job", last="last")
@@ -108,7 +108,7 @@ def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecor
         if op.filter.kept:
             conditions += _KEPT
         if may_be_recent(op.filter, status, floor):
-            rows = yield from _recent_chains(execution, op, status, conditions, parameters)
+            rows = yield from _recent_chains(context, op, status, conditions, parameters)
             if len(rows) > op.limit:
                 found |= dict(rows)
                 continue
@@ -117,7 +117,7 @@ def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecor
             statement = _CHAINS_WITH_LAST
         if statement is _CHAINS_BY_LAST and floor is not None:
             conditions += " and last.seq >= :floor::bigint"
-        found |= dict((yield _page(execution, op, statement, conditions, parameters, floor)))
+        found |= dict((yield _page(context, op, statement, conditions, parameters, floor)))
     seqs = sorted(found, reverse=True)
     listing = Listing.cut([found[seq] for seq in seqs], seqs, op.limit, floor)
     # A chain may have been deleted since it was found.
@@ -128,19 +128,19 @@ def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecor
 
 
 def _recent_chains(
-    execution: Execution, op: ListChains, status: Status | None, conditions: str, parameters: dict[str, Any]
+    context: PlanContext, op: ListChains, status: Status | None, conditions: str, parameters: dict[str, Any]
 ) -> Plan[list[Row]]:
     """The chains of a status with many jobs, if there are enough among the recent ones."""
     rows: list[Row] = []
     if status is Status.PENDING:
         # No index has pending jobs by seq, so the recent first jobs are read before all pending ones are.
-        floor = yield from _lowest(execution, op, _SEQS, " and job.chain_index = 0", {}, RECENT)
-        rows = yield _page(execution, op, _CHAINS_WITH_LAST, conditions, parameters, floor)
+        floor = yield from _lowest(context, op, _SEQS, " and job.chain_index = 0", {}, RECENT)
+        rows = yield _page(context, op, _CHAINS_WITH_LAST, conditions, parameters, floor)
     if len(rows) <= op.limit:
         by_index, values = found_by_index(_DIALECT, op.filter, status, first="job", last="job")
         seqs = narrowed(_seqs(op.filter, status), by_index + below(op, _BEFORE, "job"))
         newest = _of(_CHAINS_BY_NEWEST, seqs.replace(":limit", ":newest"))
-        rows = yield _page(execution, op, newest, conditions, parameters | values | {"newest": NEWEST}, None)
+        rows = yield _page(context, op, newest, conditions, parameters | values | {"newest": NEWEST}, None)
     return rows
 
 
@@ -166,7 +166,7 @@ def _needs_last(wanted: Filter, status: Status | None) -> bool:
 
 
 def _page(
-    execution: Execution,
+    context: PlanContext,
     op: ListJobs | ListChains,
     statement: str,
     conditions: str,
@@ -183,11 +183,11 @@ def _page(
     conditions += "".join(text for _, _, text in given)
     parameters = parameters | {name: value for name, value, _ in given} | {"limit": op.limit + 1}
     if ":now" in conditions:
-        parameters["now"] = execution.clock
+        parameters["now"] = context.clock
     return Statement(narrowed(statement, conditions), parameters)
 
 
-def _floor(execution: Execution, op: ListJobs | ListChains) -> Plan[int | None]:
+def _floor(context: PlanContext, op: ListJobs | ListChains) -> Plan[int | None]:
     """The seq of the oldest row to read; None if the list reads to the end."""
     floors: list[int] = []
     for status in statuses(op.filter):
@@ -196,13 +196,13 @@ def _floor(execution: Execution, op: ListJobs | ListChains) -> Plan[int | None]:
         conditions, parameters = found_by_index(_DIALECT, op.filter, status, first="job", last="job")
         if isinstance(op, ListChains) and not by_status(op.filter, status):
             conditions += " and job.chain_index = 0"
-        floor = yield from _lowest(execution, op, _seqs(op.filter, status), conditions, parameters, op.scan)
+        floor = yield from _lowest(context, op, _seqs(op.filter, status), conditions, parameters, op.scan)
         floors += [] if floor is None else [floor]
     return max(floors, default=None)
 
 
 def _lowest(
-    execution: Execution,
+    context: PlanContext,
     op: ListJobs | ListChains,
     seqs: str,
     conditions: str,
@@ -217,7 +217,7 @@ def _lowest(
         conditions += f" and job.seq < {_BEFORE}"
         parameters = parameters | {"before": op.before}
     if ":now" in conditions:
-        parameters = parameters | {"now": execution.clock}
+        parameters = parameters | {"now": context.clock}
     statement = _of(_FLOOR, narrowed(seqs, conditions))
     rows = yield Statement(statement, parameters | {"limit": count, "offset": count - 1})
     return rows[0][0] if rows else None

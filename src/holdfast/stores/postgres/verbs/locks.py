@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple, TypeVar
 
 from holdfast.core.clock import Micros
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan, ReleaseSavepoint, RollbackToSavepoint, Savepoint
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
@@ -61,11 +61,11 @@ Find = Callable[[], Plan[tuple[T, Wanted]]]
 """Returns a result, and the jobs that must be locked for the result to stay valid."""
 
 
-def lock(execution: Execution, find: Find[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan[T]:
+def lock(context: PlanContext, find: Find[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan[T]:
     """Lock the jobs that `find` names until the end of the transaction. Returns what `find` found under the locks.
 
     If another transaction holds one of the jobs, wait for it, and call `find` again until all its jobs are locked.
-    `keys` locks keys. It runs before any job is locked, and may wait. After a wait the time of the execution is read
+    `keys` locks keys. It runs before any job is locked, and may wait. After a wait the time of the plan is read
     again.
     """
     yield Savepoint()
@@ -75,9 +75,9 @@ def lock(execution: Execution, find: Find[T], *, keys: Callable[[], Plan[None]] 
     first: int | None = None
     while any(wanted):
         locked = _LockedJobs()
-        yield from locked.lock(wanted, first, now=execution.clock)
+        yield from locked.lock(wanted, first, now=context.clock)
         if first is not None:
-            yield from execution.update_time()
+            yield from context.update_time()
         found, wanted = yield from find()
         # A missing job may be new and free. Keep the locks then: with many waiters, releasing them might never end.
         while any(busy := locked.missing(wanted)):
@@ -92,10 +92,10 @@ def lock(execution: Execution, find: Find[T], *, keys: Callable[[], Plan[None]] 
         if keys is not None:
             # Wait for the job, but do not keep its lock: no job may be locked while `keys` waits.
             alone = Wanted([first]) if first in busy.changed else Wanted([], [first])
-            yield from _LockedJobs().lock(alone, first, now=execution.clock)
+            yield from _LockedJobs().lock(alone, first, now=context.clock)
             first = None
             yield RollbackToSavepoint()
-            yield from execution.update_time()
+            yield from context.update_time()
             yield from keys()
     yield ReleaseSavepoint()
     return found

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from holdfast.core.record import FINISHED
 from holdfast.engine.operations import GetMessages, SendMessage
 from holdfast.errors import AlreadyCompleted, ChainNotFound
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.postgres.verbs.audit import write_audit
@@ -22,25 +22,25 @@ _AWAITED = SQL["awaited_messages"]
 _REMOVE = SQL["remove_messages"]
 
 
-def send(execution: Execution, op: SendMessage) -> Plan[bool]:
-    yield from execution.begin()
+def send(context: PlanContext, op: SendMessage) -> Plan[bool]:
+    yield from context.begin()
     yield from _lock(op.chain_id)
-    given = {"chain_id": op.chain_id, "name": op.name, "value": op.value, "now": execution.now}
+    given = {"chain_id": op.chain_id, "name": op.name, "value": op.value, "now": context.now}
     rows = yield Statement(_SEND, given)
     if not rows:
         return False
-    yield from write_audit(execution, op.audit, "send", [(op.chain_id, op.chain_id)])
+    yield from write_audit(context, op.audit, "send", [(op.chain_id, op.chain_id)])
     job_id, token = rows[0]
     if job_id is not None:
-        for row in (yield Statement(_WAKE, {"id": job_id, "token": token, "now": execution.now})):
-            execution.record("hurried", *row)
-            execution.hints.due.add(row[2])
-            execution.marks.forget()
-        yield from execution.write_events()
+        for row in (yield Statement(_WAKE, {"id": job_id, "token": token, "now": context.now})):
+            context.record("hurried", *row)
+            context.hints.due.add(row[2])
+            context.marks.forget()
+        yield from context.write_events()
     return True
 
 
-def get_messages(execution: Execution, op: GetMessages) -> Plan[list[bytes | None]]:
+def get_messages(context: PlanContext, op: GetMessages) -> Plan[list[bytes | None]]:
     chain_ids, names = [chain_id for chain_id, _ in op.names], [name for _, name in op.names]
     rows = yield Statement(_GET, {"chain_ids": chain_ids, "names": names})
     values = {(chain_id, name): value for chain_id, name, value in rows}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.engine.operations import Pause, Resume
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.plan import Statement
@@ -13,17 +13,17 @@ _PAUSE = SQL["pause"]
 _RESUME = SQL["resume"]
 
 
-def pause(execution: Execution, op: Pause) -> Plan[None]:
-    yield from execution.begin()
+def pause(context: PlanContext, op: Pause) -> Plan[None]:
+    yield from context.begin()
     changed = {type for (type,) in (yield Statement(_PAUSE, {"types": list(op.types)}))}
     named = [type for type in dict.fromkeys(op.types) if type in changed]
-    yield from write_audit(execution, op.audit, "pause", [(type, None) for type in named])
+    yield from write_audit(context, op.audit, "pause", [(type, None) for type in named])
 
 
-def resume(execution: Execution, op: Resume) -> Plan[None]:
-    yield from execution.begin()
+def resume(context: PlanContext, op: Resume) -> Plan[None]:
+    yield from context.begin()
     changed = {type for (type,) in (yield Statement(_RESUME, {"types": list(op.types)}))}
     named = [type for type in dict.fromkeys(op.types) if type in changed]
-    yield from write_audit(execution, op.audit, "resume", [(type, None) for type in named])
-    execution.marks.forget()
-    execution.hints.due.update(op.types)
+    yield from write_audit(context, op.audit, "resume", [(type, None) for type in named])
+    context.marks.forget()
+    context.hints.due.update(op.types)

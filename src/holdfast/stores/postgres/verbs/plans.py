@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from holdfast.engine.operations import Operation
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.audit import get_audit
 from holdfast.stores.postgres.verbs.cancel import cancel
 from holdfast.stores.postgres.verbs.claim import claim
@@ -50,7 +50,7 @@ from holdfast.stores.postgres.verbs.workers import drain_worker, get_workers, re
 
 R = TypeVar("R")
 
-Verb = Callable[[Execution, Any], Plan[Any]]
+Verb = Callable[[PlanContext, Any], Plan[Any]]
 
 VERBS: Final[dict[str, Verb]] = {
     "start": start,
@@ -112,6 +112,6 @@ VERBS: Final[dict[str, Verb]] = {
 }
 
 
-def plan(execution: Execution, operation: Operation[R]) -> Plan[R]:
+def plan(context: PlanContext, operation: Operation[R]) -> Plan[R]:
     """The plan of an operation."""
-    return VERBS[operation.verb](execution, operation)
+    return VERBS[operation.verb](context, operation)

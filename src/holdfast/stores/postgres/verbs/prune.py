@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import counters, locks
 from holdfast.stores.postgres.verbs.audit import prune_audit
@@ -20,21 +20,21 @@ _PRUNE_KEYS = SQL["prune_keys"]
 _PRUNE_MARKS = SQL["prune_marks"]
 
 
-def prune(execution: Execution, op: Prune) -> Plan[list[str]]:
-    yield from execution.begin()
-    expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": execution.now, "limit": op.limit}))]
+def prune(context: PlanContext, op: Prune) -> Plan[list[str]]:
+    yield from context.begin()
+    expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": context.now, "limit": op.limit}))]
     if expired:
         expired, seqs = yield from _lock_free(expired)
-        clear = Statement(_CLEAR, {"seqs": seqs, "now": execution.now, "input": CLEARED_INPUT})
+        clear = Statement(_CLEAR, {"seqs": seqs, "now": context.now, "input": CLEARED_INPUT})
         cleared: dict[int, str] = dict((yield clear))
         if cleared:
             expired = [chain_id for chain_id in expired if chain_id not in cleared.values()]
             seqs = [seq for seq in seqs if seq not in cleared]
-        yield from remove(execution, expired, seqs)
-    yield Statement(_PRUNE_KEYS, {"now": execution.now})
-    yield from counters.add_up(execution)
+        yield from remove(context, expired, seqs)
+    yield Statement(_PRUNE_KEYS, {"now": context.now})
+    yield from counters.add_up(context)
     yield Statement(_PRUNE_MARKS)
-    yield from prune_audit(execution)
+    yield from prune_audit(context)
     return expired
 
 

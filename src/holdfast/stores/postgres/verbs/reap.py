@@ -8,8 +8,8 @@ from holdfast.core import lost_claims
 from holdfast.core.record import Record, Status
 from holdfast.core.settle import has_attempts_left
 from holdfast.engine.operations import Reap, Reaped
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Commit, Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, has_record, split_record
 from holdfast.stores.postgres.verbs import chain_ends, chains, locks
 from holdfast.stores.postgres.verbs.hooks import start_hooks
@@ -22,12 +22,12 @@ _REAP = SQL["reap"]
 _END_LOST_ATTEMPTS = SQL["end_lost_attempts"]
 
 
-def reap(execution: Execution, op: Reap) -> Plan[list[Reaped]]:
-    yield from execution.begin()
+def reap(context: PlanContext, op: Reap) -> Plan[list[Reaped]]:
+    yield from context.begin()
     rows = yield Statement(
         _REAP_EXPIRED,
         {
-            "now": execution.now,
+            "now": context.now,
             "types": list(op.types),
             "held_ids": [claim.job_id for claim in op.held],
             "held_tokens": [claim.token for claim in op.held],
@@ -35,41 +35,41 @@ def reap(execution: Execution, op: Reap) -> Plan[list[Reaped]]:
         },
     )
     skipped: list[int] = rows[0][-1]
-    reaped = yield from _reap(execution, [row for row in rows if has_record(row)])
+    reaped = yield from _reap(context, [row for row in rows if has_record(row)])
     if skipped:
         yield Commit()
-        yield from _end_lost_attempts(execution, skipped)
+        yield from _end_lost_attempts(context, skipped)
     return reaped
 
 
-def _reap(execution: Execution, expired: list[Row]) -> Plan[list[Reaped]]:
+def _reap(context: PlanContext, expired: list[Row]) -> Plan[list[Reaped]]:
     jobs = yield from _with_free_dependents(expired)
     if not jobs:
         return []
-    reaped = [_decide(execution, job) for job, _ in jobs]
+    reaped = [_decide(context, job) for job, _ in jobs]
     yield Statement(
         _REAP,
         {
-            "now": execution.now,
+            "now": context.now,
             "seqs": [each.record.seq for each in reaped],
             "statuses": [each.record.status.value for each in reaped],
             "errors": [each.record.error for each in reaped],
         },
     )
     failed = [each.record for each in reaped if each.record.status is Status.FAILED]
-    yield from start_hooks(execution, failed)
+    yield from start_hooks(context, failed)
     awaited = {job.id for job, is_awaited in jobs if is_awaited}
-    yield from chain_ends.fail_dependents(execution, [job.chain_id for job in failed if job.id in awaited])
-    yield from execution.write_events()
+    yield from chain_ends.fail_dependents(context, [job.chain_id for job in failed if job.id in awaited])
+    yield from context.write_events()
     return reaped
 
 
-def _end_lost_attempts(execution: Execution, seqs: list[int]) -> Plan[None]:
+def _end_lost_attempts(context: PlanContext, seqs: list[int]) -> Plan[None]:
     """Terminate the sessions of lost workers that lock these expired jobs.
 
     The next reap returns the jobs to pending: a terminated session keeps its locks for another moment.
     """
-    for job_id, pid in (yield Statement(_END_LOST_ATTEMPTS, {"seqs": seqs, "now": execution.clock})):
+    for job_id, pid in (yield Statement(_END_LOST_ATTEMPTS, {"seqs": seqs, "now": context.clock})):
         log.warning("terminated session %s: its worker is lost, and its transaction locked job %s", pid, job_id)
 
 
@@ -91,13 +91,13 @@ def _with_free_dependents(rows: list[Row]) -> Plan[list[tuple[Record, bool]]]:
     return left
 
 
-def _decide(execution: Execution, job: Record) -> Reaped:
-    reaped = lost_claims.reap(job, execution.now)
-    execution.hints.lost.add(job.id)
+def _decide(context: PlanContext, job: Record) -> Reaped:
+    reaped = lost_claims.reap(job, context.now)
+    context.hints.lost.add(job.id)
     if reaped.status is Status.PENDING:
-        execution.hints.due.add(job.type)
-        execution.record("reaped", job.id, job.chain_id, job.type, job.attempt)
+        context.hints.due.add(job.type)
+        context.record("reaped", job.id, job.chain_id, job.type, job.attempt)
     else:
-        execution.hints.finished.add(job.chain_id)
-        execution.record("failed", job.id, job.chain_id, job.type, job.attempt)
+        context.hints.finished.add(job.chain_id)
+        context.record("failed", job.id, job.chain_id, job.type, job.attempt)
     return Reaped(reaped, job.worker)

@@ -6,8 +6,8 @@ from holdfast.core.clock import Micros
 from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import Claim
 from holdfast.engine.operations import Renew
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
@@ -19,7 +19,7 @@ RENEW_ROUNDS = 20
 cannot be claimed by another worker in the meantime. The next renewal reports what happened to it."""
 
 
-def renew(execution: Execution, op: Renew) -> Plan[dict[Claim, LostReason]]:
+def renew(context: PlanContext, op: Renew) -> Plan[dict[Claim, LostReason]]:
     reasons: dict[Claim, LostReason] = {}
     left = list(op.claims)
     for _ in range(RENEW_ROUNDS):
@@ -28,7 +28,7 @@ def renew(execution: Execution, op: Renew) -> Plan[dict[Claim, LostReason]]:
         rows = yield Statement(
             _RENEW,
             {
-                "now": execution.clock,
+                "now": context.clock,
                 "ids": [claim.job_id for claim, _ in left],
                 "tokens": [claim.token for claim, _ in left],
                 "leases": [lease for _, lease in left],

@@ -9,8 +9,8 @@ from msgspec.structs import asdict
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.replacing import new_details, replaces
 from holdfast.errors import ChainNotFound, Conflict, DependencyCycle, HoldfastError
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, locks
 from holdfast.stores.sql.plan import Statement
@@ -20,18 +20,18 @@ _FORGET_BLOCKERS = SQL["forget_blockers"]
 _REPLACE = SQL["replace_chain"]
 
 
-def find_and_lock(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
+def find_and_lock(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
     """The existing chain of each job, with keys and blockers locked, and the chains that will be replaced.
 
     Nothing is written. Raises ChainNotFound or DependencyCycle if a replaced chain cannot wait for its new blockers.
     """
     if not any(job.dedup == "waiting" for job in jobs):
-        return (yield from dedup.find_and_lock(execution, jobs))
+        return (yield from dedup.find_and_lock(context, jobs))
     refused: HoldfastError | None = None
 
     def find() -> Plan[tuple[list[str | None], locks.Wanted]]:
         nonlocal refused
-        found = yield from dedup.find(execution, jobs)
+        found = yield from dedup.find(context, jobs)
         written = [(job, id) for job, id in zip(jobs, found, strict=True) if id is None or replaces(job, id)]
         tails = yield from chains.tails(blockers.chain_ids(job for job, _ in written))
         cycles, wanted = yield from _jobs_to_lock(jobs, found)
@@ -41,13 +41,13 @@ def find_and_lock(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str
         refused = refused or next((cycles[job.id] for job, _ in written if job.id in cycles), None)
         return found, locks.Wanted(wanted.changed, {*wanted.kept, *(tail.seq for tail in tails.values())})
 
-    found = yield from locks.lock(execution, find, keys=dedup.lock_keys(execution, jobs))
+    found = yield from locks.lock(context, find, keys=dedup.lock_keys(context, jobs))
     if refused is not None:
         raise refused
     return found
 
 
-def lock_free(execution: Execution, jobs: Sequence[NewJob], found: list[str | None]) -> Plan[HoldfastError | None]:
+def lock_free(context: PlanContext, jobs: Sequence[NewJob], found: list[str | None]) -> Plan[HoldfastError | None]:
     """Lock the chains that these starts replace, without waiting: the operation holds other locks already.
 
     Returns why they cannot be replaced.
@@ -56,12 +56,12 @@ def lock_free(execution: Execution, jobs: Sequence[NewJob], found: list[str | No
         return None
     cycles, wanted = yield from _jobs_to_lock(jobs, found)
     seqs = {*wanted.changed, *wanted.kept}
-    if seqs != (yield from locks.lock_free(seqs)) or found != (yield from dedup.find(execution, jobs)):
+    if seqs != (yield from locks.lock_free(seqs)) or found != (yield from dedup.find(context, jobs)):
         return Conflict("a chain that this operation replaces was changed by another caller at the same time")
     return next(iter(cycles.values()), None)
 
 
-def write(execution: Execution, job: NewJob, chain_id: str) -> Plan[None]:
+def write(context: PlanContext, job: NewJob, chain_id: str) -> Plan[None]:
     """Give a locked chain the input and the options of this start. A chain that has begun is not changed."""
     stored = yield from chains.read([chain_id])
     tails = yield from chains.tails(job.after)
@@ -69,7 +69,7 @@ def write(execution: Execution, job: NewJob, chain_id: str) -> Plan[None]:
         yield Statement(_AWAIT, {"seqs": [tail.seq for tail in tails.values()]})
     waiting = blockers.wait_for(job, {id: tail.status for id, tail in tails.items()})
     chain = {
-        "id": chain_id, "type": job.type, "key": job.key, "start_id": job.id, "unsure": execution.unsure,
+        "id": chain_id, "type": job.type, "key": job.key, "start_id": job.id, "unsure": context.unsure,
     }  # fmt: skip
     yield Statement(_FORGET_BLOCKERS, chain)
     values = {
@@ -78,18 +78,16 @@ def write(execution: Execution, job: NewJob, chain_id: str) -> Plan[None]:
         "details": new_details(stored[chain_id].first, job),
         "open_blockers": waiting.open_blockers,
         "after": list(job.after),
-        "now": execution.now,
+        "now": context.now,
     }
     for seq, _, recorded in (yield Statement(_REPLACE, values)):
-        execution.hints.recorded |= recorded
+        context.hints.recorded |= recorded
         if not waiting.open_blockers:
-            execution.hints.due.add(job.type)
+            context.hints.due.add(job.type)
         if waiting.broken is not None:
-            yield from chain_ends.fail_dependents(
-                execution, (yield from chain_ends.fail(execution, [seq], waiting.broken))
-            )
+            yield from chain_ends.fail_dependents(context, (yield from chain_ends.fail(context, [seq], waiting.broken)))
         elif waiting.cancelled:
-            yield from chain_ends.fail_dependents(execution, (yield from chain_ends.cancel_waiting(execution, [seq])))
+            yield from chain_ends.fail_dependents(context, (yield from chain_ends.cancel_waiting(context, [seq])))
 
 
 def _jobs_to_lock(

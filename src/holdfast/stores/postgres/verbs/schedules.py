@@ -11,8 +11,8 @@ from holdfast.engine.operations import (
     Started,
     StoredSchedule,
 )
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import replace
 from holdfast.stores.postgres.verbs.audit import write_audit
@@ -28,23 +28,23 @@ _WRITE = SQL["write_schedule"]
 _DELETE = SQL["delete_schedule"]
 
 
-def get_schedules(execution: Execution, op: GetSchedules) -> Plan[FoundSchedules]:
+def get_schedules(context: PlanContext, op: GetSchedules) -> Plan[FoundSchedules]:
     names = None if op.names is None else list(op.names)
-    first, *rows = yield Statement(_GET, {"names": names, "now": execution.clock})
+    first, *rows = yield Statement(_GET, {"names": names, "now": context.clock})
     return FoundSchedules(first[3], [StoredSchedule(*row[:3]) for row in rows])
 
 
-def due_schedules(execution: Execution, op: DueSchedules) -> Plan[FoundSchedules]:
-    parameters = {"types": list(op.types), "limit": op.limit, "now": execution.clock}
+def due_schedules(context: PlanContext, op: DueSchedules) -> Plan[FoundSchedules]:
+    parameters = {"types": list(op.types), "limit": op.limit, "now": context.clock}
     first, *rows = yield Statement(_DUE, parameters)
     now, later = first[3:]
     return FoundSchedules(now, [StoredSchedule(*row[:3]) for row in rows], None if later is None else later - now)
 
 
-def change_schedule(execution: Execution, op: ChangeSchedule) -> Plan[list[Started] | None]:
+def change_schedule(context: PlanContext, op: ChangeSchedule) -> Plan[list[Started] | None]:
     """The blockers of new jobs are locked before the schedule: the search for them may roll the transaction back."""
-    yield from execution.begin()
-    found = yield from replace.find_and_lock(execution, op.starts) if op.starts else _nothing()
+    yield from context.begin()
+    found = yield from replace.find_and_lock(context, op.starts) if op.starts else _nothing()
     rows = yield Statement(_VERSION if op.wait else _FREE_VERSION, {"name": op.name})
     version = rows[0][0] if rows else None
     if version not in (op.expected, op.version):
@@ -53,10 +53,10 @@ def change_schedule(execution: Execution, op: ChangeSchedule) -> Plan[list[Start
         if not (yield from _write(op)):
             return None
         if op.announce:
-            execution.hints.due.add(SCHEDULES_CHANGED)
-        yield from write_audit(execution, op.audit, op.action, [(op.name, None)])
-    started = yield from create_found(execution, op.starts, found)
-    yield from execution.write_events()
+            context.hints.due.add(SCHEDULES_CHANGED)
+        yield from write_audit(context, op.audit, op.action, [(op.name, None)])
+    started = yield from create_found(context, op.starts, found)
+    yield from context.write_events()
     return started
 
 

@@ -12,8 +12,8 @@ from holdfast.core.lifecycle import Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, Commit, Plan, Result
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, locks, start
 from holdfast.stores.postgres.verbs.settle_statements import JobState, Write, completed, continued, ended
@@ -26,7 +26,7 @@ _WAIT = SQL["settle_wait"]
 _WRITTEN = Settled()
 
 
-def settle(execution: Execution, op: Settle) -> Plan[list[Settled]]:
+def settle(context: PlanContext, op: Settle) -> Plan[list[Settled]]:
     answers = [_WRITTEN] * len(op.settlements)
     left: dict[int, Settlement] = dict(enumerate(op.settlements))
     while left:
@@ -34,11 +34,11 @@ def settle(execution: Execution, op: Settle) -> Plan[list[Settled]]:
         firsts = {settlement.claim.job_id: index for index, settlement in reversed(left.items())}
         batch = left if len(firsts) == len(left) else {index: left[index] for index in sorted(firsts.values())}
         left = {index: settlement for index, settlement in left.items() if index not in batch}
-        yield from _settle(execution, batch, answers)
+        yield from _settle(context, batch, answers)
     return answers
 
 
-def _settle(execution: Execution, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
+def _settle(context: PlanContext, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
     """Write the outcomes of different jobs. Sets the answers that differ from `Settled()`."""
     kinds: dict[Write, dict[int, Settlement]] = {}
     in_transaction: dict[int, Settlement] = {}
@@ -54,21 +54,21 @@ def _settle(execution: Execution, settlements: dict[int, Settlement], answers: l
         else:
             kinds.setdefault(completed if following is None else continued, {})[index] = settlement
     for write, batch in kinds.items():
-        others = yield from _write(execution, write, batch.values())
+        others = yield from _write(context, write, batch.values())
         for index, settlement in batch.items() if others else ():
             if (id := settlement.claim.job_id) not in others:
                 continue
-            if (answer := _answer_if_not_written(execution, settlement, others[id])) is not None:
+            if (answer := _answer_if_not_written(context, settlement, others[id])) is not None:
                 answers[index] = answer
             else:
                 (awaited if write is completed else in_transaction)[index] = settlement
     if awaited:
-        yield from _complete_awaited(execution, awaited, answers)
+        yield from _complete_awaited(context, awaited, answers)
     for index in sorted(in_transaction):
-        answers[index] = yield from _settle_in_transaction(execution, in_transaction[index])
+        answers[index] = yield from _settle_in_transaction(context, in_transaction[index])
 
 
-def _write(execution: Execution, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, JobState | None]]:
+def _write(context: PlanContext, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, JobState | None]]:
     """Write these outcomes. Returns the states of the jobs whose outcomes were not written.
 
     Those have lost their claim, or their chain is awaited. Hints are collected row by row: if a later statement fails,
@@ -77,25 +77,25 @@ def _write(execution: Execution, write: Write, settlements: Collection[Settlemen
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
     others: dict[str, JobState | None] = {}
-    rows = yield write(execution, list(settlements))
+    rows = yield write(context, list(settlements))
     while True:
-        execution.receive(rows)
+        context.receive(rows)
         for id, status, token, awaited, chain_id, type, recorded in rows:
             settlement = left.pop(id)
             found = JobState(status, token, awaited, chain_id, type)
-            execution.hints.recorded |= recorded
+            context.hints.recorded |= recorded
             if lost_reason(status, token, settlement.claim.token) or (awaited and _is_left(write, settlement)):
                 others[id] = found
             else:
-                _add_hints(execution, settlement, found)
+                _add_hints(context, settlement, found)
         if not left:
             return others
         awaited = next(iter(left))
-        execution.notify = None  # inside a transaction NOTIFY would serialise its commit with those of others
+        context.notify = None  # inside a transaction NOTIFY would serialise its commit with those of others
         # One transaction: if the lock were released in between, the next waiter would get it, and this could repeat.
         yield Begin()
         if (yield Statement(_WAIT, {"id": awaited})):
-            rows = yield write(execution, list(left.values()))
+            rows = yield write(context, list(left.values()))
         else:
             del left[awaited]  # the job was deleted
             others[awaited] = None
@@ -108,38 +108,36 @@ def _is_left(write: Write, settlement: Settlement) -> bool:
     return write is completed or (write is ended and _ends(settlement))
 
 
-def _complete_awaited(execution: Execution, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
+def _complete_awaited(context: PlanContext, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
     """Complete awaited chains in one transaction, with all affected jobs locked."""
-    yield from execution.begin()
-    states = yield from _lock(
-        execution, [settlement.claim.job_id for settlement in settlements.values()], ["completed"]
-    )
+    yield from context.begin()
+    states = yield from _lock(context, [settlement.claim.job_id for settlement in settlements.values()], ["completed"])
     indexes: dict[str, int] = {}
     """Of the settlements to write, by chain."""
     for index, settlement in settlements.items():
         found = states.get(settlement.claim.job_id)
-        if (answer := _answer_if_not_written(execution, settlement, found)) is not None:
+        if (answer := _answer_if_not_written(context, settlement, found)) is not None:
             answers[index] = answer
         else:
             assert found is not None
             indexes[found.chain_id] = index
-            _add_hints(execution, settlement, found)
+            _add_hints(context, settlement, found)
     if indexes:
-        rows = yield completed(execution, [settlements[index] for index in indexes.values()], all=True)
-        execution.hints.recorded |= rows[0][-1]
+        rows = yield completed(context, [settlements[index] for index in indexes.values()], all=True)
+        context.hints.recorded |= rows[0][-1]
         unblocked: dict[int, list[tuple[str, str]]] = {index: [] for index in indexes.values()}
-        for job in (yield from chain_ends.unblock_dependents(execution, list(indexes))):
+        for job in (yield from chain_ends.unblock_dependents(context, list(indexes))):
             # The last settlement is the one that unblocked the job.
             unblocked[max(indexes[chain_id] for chain_id in job.after)].append((job.id, job.type))
         for index, jobs in unblocked.items():
             answers[index] = Settled(unblocked=tuple(jobs))
-        yield from execution.write_events()
+        yield from context.write_events()
     yield Commit()
 
 
-def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan[Settled]:
+def _settle_in_transaction(context: PlanContext, settlement: Settlement) -> Plan[Settled]:
     """Write one settlement and all its consequences, with all affected jobs locked."""
-    yield from execution.begin()
+    yield from context.begin()
     following = settlement.continuation
     endings: Sequence[chains.Ending]
     if following is not None:
@@ -150,19 +148,19 @@ def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan
         endings = []
     chain = dependencies.Continuations([] if following is None else [following], settlement.starts, settlement.expected)
     states = yield from _lock(
-        execution,
+        context,
         [settlement.claim.job_id],
         endings,
         chain=chain,
         beside=blockers.chain_ids([*settlement.starts, *([] if following is None else [following])]),
-        keys=dedup.lock_keys(execution, settlement.starts),
+        keys=dedup.lock_keys(context, settlement.starts),
     )
     found = states.get(settlement.claim.job_id)
-    if (answer := _answer_if_not_written(execution, settlement, found)) is not None:
+    if (answer := _answer_if_not_written(context, settlement, found)) is not None:
         yield Commit()
         return answer
     assert found is not None
-    starts, refused = yield from start.check_starts(execution, settlement.starts, settlement.expected)
+    starts, refused = yield from start.check_starts(context, settlement.starts, settlement.expected)
     if refused is None and following is not None:
         started = {id: job.type for id, job in zip(settlement.expected, settlement.starts, strict=True)}
         refused = (yield from blockers.refused(following, started)) or chain.cycles.get(following.id)
@@ -170,29 +168,29 @@ def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan
         yield Commit()
         return Settled(refused=refused)
     if settlement.starts:
-        yield from start.create_new(execution, settlement.starts, starts)
+        yield from start.create_new(context, settlement.starts, starts)
     # A chain that this settlement starts may wait for this one.
     awaited = found.awaited or any(found.chain_id in job.after for job in settlement.starts)
     if following is not None:
-        yield from start.add(execution, [following], awaited={found.chain_id} if awaited else ())
+        yield from start.add(context, [following], awaited={found.chain_id} if awaited else ())
     unblocked: list[tuple[str, str]] = []
     write = completed if settlement.status is Status.COMPLETED else ended
-    rows = yield write(execution, [settlement], all=True, ends=following is None)
-    execution.hints.recorded |= rows[0][-1]
+    rows = yield write(context, [settlement], all=True, ends=following is None)
+    context.hints.recorded |= rows[0][-1]
     if awaited and _ends(settlement):
         if settlement.status is Status.COMPLETED:
-            freed = yield from chain_ends.unblock_dependents(execution, [found.chain_id])
+            freed = yield from chain_ends.unblock_dependents(context, [found.chain_id])
         else:
-            freed = yield from chain_ends.fail_dependents(execution, [found.chain_id])
+            freed = yield from chain_ends.fail_dependents(context, [found.chain_id])
         unblocked = [(job.id, job.type) for job in freed]
-    _add_hints(execution, settlement, found)
-    yield from execution.write_events()
+    _add_hints(context, settlement, found)
+    yield from context.write_events()
     yield Commit()
     return Settled(unblocked=tuple(unblocked))
 
 
 def _lock(
-    execution: Execution,
+    context: PlanContext,
     ids: Sequence[str],
     endings: Collection[chains.Ending],
     *,
@@ -215,10 +213,10 @@ def _lock(
             kept |= yield from chain.find_cycles(awaited=any(id in states and states[id].awaited for id in ids))
         return states, locks.Wanted({row[0] for row in rows}, kept)
 
-    return (yield from locks.lock(execution, find, keys=keys))
+    return (yield from locks.lock(context, find, keys=keys))
 
 
-def _answer_if_not_written(execution: Execution, settlement: Settlement, found: JobState | None) -> Settled | None:
+def _answer_if_not_written(context: PlanContext, settlement: Settlement, found: JobState | None) -> Settled | None:
     """The answer to a settlement that must not be written: its claim is lost, or it was written by an earlier try.
 
     In the second case its hints are sent again: the earlier try may have failed before it could send them.
@@ -230,10 +228,10 @@ def _answer_if_not_written(execution: Execution, settlement: Settlement, found: 
         return None
     if found is None or (held_by, status) != (token, settlement.status):
         return Settled(lost=reason)
-    _add_hints(execution, settlement, found)
-    execution.hints.due.update(job.type for job in settlement.starts)
+    _add_hints(context, settlement, found)
+    context.hints.due.update(job.type for job in settlement.starts)
     # The jobs that the earlier try unblocked or failed are unknown.
-    execution.hints.anything |= found.awaited and _ends(settlement)
+    context.hints.anything |= found.awaited and _ends(settlement)
     return Settled()
 
 
@@ -242,14 +240,14 @@ def _ends(settlement: Settlement) -> bool:
     return settlement.status is not Status.PENDING and settlement.continuation is None
 
 
-def _add_hints(execution: Execution, settlement: Settlement, found: JobState) -> None:
+def _add_hints(context: PlanContext, settlement: Settlement, found: JobState) -> None:
     """Add the hints of a written settlement."""
     following = settlement.continuation
     if settlement.status is Status.PENDING:
-        execution.hints.due.add(found.type)
+        context.hints.due.add(found.type)
         if settlement.outcome == "released":
-            execution.marks.forget()
+            context.marks.forget()
     elif following is None:
-        execution.hints.finished.add(found.chain_id)
+        context.hints.finished.add(found.chain_id)
     elif not following.after:
-        execution.hints.due.add(following.type)
+        context.hints.due.add(following.type)

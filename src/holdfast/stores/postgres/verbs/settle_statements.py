@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from holdfast.core.lifecycle import OPTIONS, NewJob, Settlement
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import NotifyingStatement
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
@@ -20,7 +20,7 @@ _COMPLETED = SQL["settle_completed"]
 _CONTINUED = SQL["settle_continued"]
 _ENDED = SQL["settle_ended"]
 
-Write = Callable[[Execution, Sequence[Settlement]], Statement | NotifyingStatement]
+Write = Callable[[PlanContext, Sequence[Settlement]], Statement | NotifyingStatement]
 """One of `completed`, `continued` and `ended`."""
 
 
@@ -35,29 +35,29 @@ class JobState(NamedTuple):
 
 
 def completed(
-    execution: Execution, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
+    context: PlanContext, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
 ) -> Statement | NotifyingStatement:
     """Attempts that completed their jobs. `all`: also jobs of awaited chains. `ends`: the chains end."""
     statement = Statement(
         _COMPLETED,
-        _claims(execution, settlements)
+        _claims(context, settlements)
         | {
             "outputs": [each.output for each in settlements],
             "all": all,
             "ends": ends,
         },
     )
-    if all or execution.notify is None:
+    if all or context.notify is None:
         return statement
-    return NotifyingStatement(statement, execution.notify.completed([each.claim for each in settlements]))
+    return NotifyingStatement(statement, context.notify.completed([each.claim for each in settlements]))
 
 
-def continued(execution: Execution, settlements: Sequence[Settlement]) -> Statement:
+def continued(context: PlanContext, settlements: Sequence[Settlement]) -> Statement:
     """Attempts that continued their chains with jobs that have no blockers."""
     jobs = [each.continuation for each in settlements if each.continuation is not None]
     return Statement(
         _CONTINUED,
-        _claims(execution, settlements)
+        _claims(context, settlements)
         | {
             "next_ids": [job.id for job in jobs],
             "next_types": [job.type for job in jobs],
@@ -75,12 +75,12 @@ def continued(execution: Execution, settlements: Sequence[Settlement]) -> Statem
 
 
 def ended(
-    execution: Execution, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
+    context: PlanContext, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
 ) -> Statement:
     """Attempts that did not complete their jobs. `all`: also jobs of awaited chains."""
     return Statement(
         _ENDED,
-        _claims(execution, settlements)
+        _claims(context, settlements)
         | {
             "statuses": [each.status.value for each in settlements],
             "outcomes": [each.outcome for each in settlements],
@@ -95,9 +95,9 @@ def ended(
     )
 
 
-def _claims(execution: Execution, settlements: Sequence[Settlement]) -> dict[str, Any]:
+def _claims(context: PlanContext, settlements: Sequence[Settlement]) -> dict[str, Any]:
     return {
-        "now": execution.now or execution.clock,
+        "now": context.now or context.clock,
         "ids": [each.claim.job_id for each in settlements],
         "tokens": [each.claim.token for each in settlements],
         "keeps": [each.keep for each in settlements] if any(each.keep is not None for each in settlements) else [],

@@ -10,8 +10,8 @@ from holdfast.core.replacing import replaces
 from holdfast.engine.operations import PreviewStart, Start, Started
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, replace
 from holdfast.stores.postgres.verbs.insert import Inserted, insert, insert_plain
@@ -20,21 +20,21 @@ from holdfast.stores.sql.plan import Statement
 _AWAIT = SQL["await"]
 
 
-def start(execution: Execution, op: Start) -> Plan[list[Started]]:
+def start(context: PlanContext, op: Start) -> Plan[list[Started]]:
     if not op.jobs:
         return []
     if any(job.key is not None or job.after for job in op.jobs):
-        yield from execution.begin()
-        found = yield from replace.find_and_lock(execution, op.jobs)
-        answers = yield from create_found(execution, op.jobs, found)
-        yield from execution.write_events()
+        yield from context.begin()
+        found = yield from replace.find_and_lock(context, op.jobs)
+        answers = yield from create_found(context, op.jobs, found)
+        yield from context.write_events()
         return answers
-    return (yield from _start_plain(execution, op.jobs))
+    return (yield from _start_plain(context, op.jobs))
 
 
-def preview(execution: Execution, op: PreviewStart) -> Plan[list[ChainRecord | None]]:
-    yield from execution.begin()
-    found = yield from dedup.find(execution, op.jobs)
+def preview(context: PlanContext, op: PreviewStart) -> Plan[list[ChainRecord | None]]:
+    yield from context.begin()
+    found = yield from dedup.find(context, op.jobs)
     stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})
     to_be = {job.id: create(job) for job, chain_id in zip(op.jobs, found, strict=True) if chain_id is None}
     return [
@@ -44,7 +44,7 @@ def preview(execution: Execution, op: PreviewStart) -> Plan[list[ChainRecord | N
 
 
 def check_starts(
-    execution: Execution, jobs: Sequence[NewJob], expected: Sequence[str]
+    context: PlanContext, jobs: Sequence[NewJob], expected: Sequence[str]
 ) -> Plan[tuple[list[str | None], HoldfastError | None]]:
     """The existing chain of each start, and the error if a start would not give the chain that its caller expects.
 
@@ -52,7 +52,7 @@ def check_starts(
     """
     if not jobs:
         return [], None
-    found = yield from dedup.find(execution, jobs)
+    found = yield from dedup.find(context, jobs)
     for job, chain_id, expected_id in zip(jobs, found, expected, strict=True):
         if (chain_id or job.id) != expected_id:
             problem = f"key {job.key!r} of {job.type!r} was started or finished by another caller at the same time"
@@ -63,10 +63,10 @@ def check_starts(
             if refused := (yield from blockers.refused(job, made)):
                 return found, refused
             made[chain_id or job.id] = job.type
-    return found, (yield from replace.lock_free(execution, jobs, found))
+    return found, (yield from replace.lock_free(context, jobs, found))
 
 
-def add(execution: Execution, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) -> Plan[Inserted]:
+def add(context: PlanContext, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) -> Plan[Inserted]:
     """Create jobs in an open transaction. A job with an open blocker is blocked. The last jobs of blockers are locked.
 
     `awaited` has the ids of those new jobs, or of their chains, that other jobs wait for.
@@ -93,38 +93,38 @@ def add(execution: Execution, jobs: Sequence[NewJob], *, awaited: Collection[str
             statuses[job.id] = waiting.status
     if wrong := (yield from blockers.wrong(jobs, {job.id: job.type for job in jobs})):
         raise wrong
-    inserted = Inserted(*(yield insert(execution, jobs, open_blockers=open_blockers, awaited={*named, *awaited}))[0])
+    inserted = Inserted(*(yield insert(context, jobs, open_blockers=open_blockers, awaited={*named, *awaited}))[0])
     if len(inserted.seqs) < len(jobs):
         raise Conflict("a job with the same id was started by another caller at the same time; start it again")
-    execution.hints.due.update(job.type for job, left in zip(jobs, open_blockers, strict=True) if not left)
+    context.hints.due.update(job.type for job, left in zip(jobs, open_blockers, strict=True) if not left)
     for index, blocker in failed:
-        yield from execution.write_events()
-        broken = yield from chain_ends.fail(execution, [inserted.seqs[index]], blocker)
-        yield from chain_ends.fail_dependents(execution, [chain_id for chain_id in broken if chain_id not in statuses])
+        yield from context.write_events()
+        broken = yield from chain_ends.fail(context, [inserted.seqs[index]], blocker)
+        yield from chain_ends.fail_dependents(context, [chain_id for chain_id in broken if chain_id not in statuses])
     if cancelled:
-        yield from execution.write_events()
-        broken = yield from chain_ends.cancel_waiting(execution, [inserted.seqs[index] for index in cancelled])
-        yield from chain_ends.fail_dependents(execution, [chain_id for chain_id in broken if chain_id not in statuses])
-    execution.hints.recorded |= inserted.recorded
+        yield from context.write_events()
+        broken = yield from chain_ends.cancel_waiting(context, [inserted.seqs[index] for index in cancelled])
+        yield from chain_ends.fail_dependents(context, [chain_id for chain_id in broken if chain_id not in statuses])
+    context.hints.recorded |= inserted.recorded
     return inserted
 
 
-def _start_plain(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
+def _start_plain(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     """Start jobs without keys and blockers, by one statement and without a search."""
     distinct = jobs if len(jobs) == 1 else list(_first_by_id(jobs).values())
     due = {job.type for job in distinct}
-    notify = None if execution.notify is None else execution.notify.hints(Hints(due))
-    result = yield from insert_plain(execution, distinct, notify=notify)
-    execution.receive(result)
+    notify = None if context.notify is None else context.notify.hints(Hints(due))
+    result = yield from insert_plain(context, distinct, notify=notify)
+    context.receive(result)
     inserted = [Inserted(*row) for row in result]
     # Hints are sent even if no job is new: the answer of an earlier try may have been lost, and its hints with it.
-    execution.hints.due |= due
-    execution.hints.recorded |= any(part.recorded for part in inserted)
+    context.hints.due |= due
+    context.hints.recorded |= any(part.recorded for part in inserted)
     seqs = [(seq, part.now) for part in inserted for seq in part.seqs]
     if len(seqs) == len(jobs):
         records = [create(job, now, seq) for job, (seq, now) in zip(jobs, seqs, strict=True)]
         return [Started(ChainRecord(record, record), False) for record in records]
-    return (yield from _read_again(execution, jobs, {seq for seq, _ in seqs}))
+    return (yield from _read_again(context, jobs, {seq for seq, _ in seqs}))
 
 
 def _first_by_id(jobs: Sequence[NewJob]) -> dict[str, NewJob]:
@@ -135,7 +135,7 @@ def _first_by_id(jobs: Sequence[NewJob]) -> dict[str, NewJob]:
     return found
 
 
-def _read_again(execution: Execution, jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
+def _read_again(context: PlanContext, jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
     """Some ids existed before, or occur twice: return the current chain of each job."""
     roots = yield from dedup.roots(job.id for job in jobs)
     stored = yield from chains.read(set(roots.values()))
@@ -144,29 +144,29 @@ def _read_again(execution: Execution, jobs: Sequence[NewJob], new: set[int]) -> 
         chain = stored.get(roots.get(job.id, job.id))
         if chain is None:
             raise _deleted(job.id)
-        answers.append(Started(chain, chain.first.seq not in new and not _made_before(execution, job)))
+        answers.append(Started(chain, chain.first.seq not in new and not _made_before(context, job)))
         new.discard(chain.first.seq)
     return answers
 
 
-def create_found(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
+def create_found(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
     """Create the jobs without an existing chain, in an open transaction. Conflict if a found chain was deleted."""
-    made = yield from create_new(execution, jobs, found)
+    made = yield from create_new(context, jobs, found)
     # A chain found by the id of its job comes from an earlier try, whose hints may not have been sent.
-    execution.hints.due.update(job.type for job, chain_id in zip(jobs, found, strict=True) if chain_id == job.id)
+    context.hints.due.update(job.type for job, chain_id in zip(jobs, found, strict=True) if chain_id == job.id)
     roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
     if others := {root for root in roots if root not in made}:
         made |= yield from chains.read(others)
     if missing := others - made.keys():
         raise _deleted(*missing)
     return [
-        Started(made[root], chain_id is not None and not (chain_id == job.id and _made_before(execution, job)))
+        Started(made[root], chain_id is not None and not (chain_id == job.id and _made_before(context, job)))
         for job, root, chain_id in zip(jobs, roots, found, strict=True)
     ]
 
 
 def create_new(
-    execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | None]
+    context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | None]
 ) -> Plan[dict[str, ChainRecord]]:
     """Create the jobs without an existing chain, and write the others that replace one, in an open transaction.
 
@@ -175,21 +175,21 @@ def create_new(
     new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
     made: dict[str, ChainRecord] = {}
     if new:
-        inserted = yield from add(execution, new)
+        inserted = yield from add(context, new)
         for job, seq in zip(new, inserted.seqs, strict=True):
             if not job.after:
                 record = create(job, inserted.now, seq)
                 made[job.id] = ChainRecord(record, record)
     for job, chain_id in zip(jobs, found, strict=True):
         if chain_id is not None and replaces(job, chain_id):
-            yield from replace.write(execution, job, chain_id)
+            yield from replace.write(context, job, chain_id)
             made.pop(chain_id, None)
     return made
 
 
-def _made_before(execution: Execution, job: NewJob) -> bool:
+def _made_before(context: PlanContext, job: NewJob) -> bool:
     """Whether an earlier try, whose answer was lost, created the chain: no other caller has a generated id."""
-    return execution.unsure and not job.chosen
+    return context.unsure and not job.chosen
 
 
 def _deleted(*chain_ids: str) -> Conflict:

@@ -9,8 +9,8 @@ from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.steps import Checkpoint, RemovedSteps, StepRow, removed_from
 from holdfast.engine.operations import GetSteps, SaveSteps
 from holdfast.errors import StepNotFound
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, Commit, Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.messages import remove_messages
 from holdfast.stores.sql.plan import Statement
@@ -24,12 +24,12 @@ _DETAILS = SQL["details"]
 _SET_EPOCH = SQL["set_epoch"]
 
 
-def save_steps(execution: Execution, op: SaveSteps) -> Plan[list[LostReason | None]]:
+def save_steps(context: PlanContext, op: SaveSteps) -> Plan[list[LostReason | None]]:
     left: list[Checkpoint] = _last_of_each(op.checkpoints)
     states: dict[str, tuple[str | None, str | None]] = {}
     waiting_for: str | None = None
     while left:
-        rows = yield _save(execution, left)
+        rows = yield _save(context, left)
         if waiting_for is not None:
             yield Commit()
         states |= {id: (status, token) for id, status, token in rows}
@@ -49,14 +49,14 @@ def save_steps(execution: Execution, op: SaveSteps) -> Plan[list[LostReason | No
     return answers
 
 
-def get_steps(execution: Execution, op: GetSteps) -> Plan[list[list[StepRow]]]:
+def get_steps(context: PlanContext, op: GetSteps) -> Plan[list[list[StepRow]]]:
     found = yield from _read(op.job_ids)
     return [found[job_id] for job_id in op.job_ids]
 
 
-def end_sleeps(execution: Execution, job_ids: Collection[str]) -> Plan[set[str]]:
+def end_sleeps(context: PlanContext, job_ids: Collection[str]) -> Plan[set[str]]:
     """End the open sleeps of these locked pending jobs. Returns the jobs that had one."""
-    return {id for (id,) in (yield Statement(_END_SLEEPS, {"ids": list(job_ids), "now": execution.now}))}
+    return {id for (id,) in (yield Statement(_END_SLEEPS, {"ids": list(job_ids), "now": context.now}))}
 
 
 def removed_steps(job_ids: Iterable[str], name: str) -> Plan[dict[str, RemovedSteps]]:
@@ -86,11 +86,11 @@ def _read(job_ids: Iterable[str]) -> Plan[dict[str, list[StepRow]]]:
     return found
 
 
-def _save(execution: Execution, checkpoints: Collection[Checkpoint]) -> Statement:
+def _save(context: PlanContext, checkpoints: Collection[Checkpoint]) -> Statement:
     return Statement(
         _SAVE,
         {
-            "now": execution.clock,
+            "now": context.clock,
             "ids": [each.claim.job_id for each in checkpoints],
             "tokens": [each.claim.token for each in checkpoints],
             "names": [each.name for each in checkpoints],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.steps import NEVER
-from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.settle_statements import aheads
 from holdfast.stores.sql.plan import Statement
@@ -14,13 +14,13 @@ from holdfast.stores.sql.plan import Statement
 _SUSPEND = SQL["suspend"]
 
 
-def suspended(execution: Execution, settlements: Sequence[Settlement]) -> Statement:
+def suspended(context: PlanContext, settlements: Sequence[Settlement]) -> Statement:
     """Attempts that sleep or wait for messages."""
     waits = [(each.claim.job_id, wait) for each in settlements for wait in each.waits]
     return Statement(
         _SUSPEND,
         {
-            "now": execution.clock,
+            "now": context.clock,
             "never": NEVER,
             "ids": [each.claim.job_id for each in settlements],
             "tokens": [each.claim.token for each in settlements],

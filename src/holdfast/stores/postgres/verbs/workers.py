@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.core.worker_record import GONE_AFTER, PRUNED_AFTER, WorkerRecord
 from holdfast.engine.operations import DrainWorker, GetWorkers, RemoveWorker, ReportWorker, WorkerReport
-from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.plan import Statement
@@ -16,10 +16,10 @@ _DRAIN = SQL["drain_worker"]
 _GET = SQL["get_workers"]
 
 
-def report_worker(execution: Execution, op: ReportWorker) -> Plan[WorkerReport]:
+def report_worker(context: PlanContext, op: ReportWorker) -> Plan[WorkerReport]:
     worker = op.worker
     parameters = {
-        "now": execution.clock,
+        "now": context.clock,
         "pruned_after": PRUNED_AFTER,
         "id": worker.id,
         "host": worker.host,
@@ -35,20 +35,20 @@ def report_worker(execution: Execution, op: ReportWorker) -> Plan[WorkerReport]:
     return WorkerReport(started_at, draining)
 
 
-def remove_worker(execution: Execution, op: RemoveWorker) -> Plan[None]:
+def remove_worker(context: PlanContext, op: RemoveWorker) -> Plan[None]:
     yield Statement(_REMOVE, {"id": op.worker_id, "started_at": op.started_at})
 
 
-def drain_worker(execution: Execution, op: DrainWorker) -> Plan[bool]:
-    yield from execution.begin()
-    rows = yield Statement(_DRAIN, {"id": op.worker_id, "now": execution.clock, "gone_after": GONE_AFTER})
+def drain_worker(context: PlanContext, op: DrainWorker) -> Plan[bool]:
+    yield from context.begin()
+    rows = yield Statement(_DRAIN, {"id": op.worker_id, "now": context.clock, "gone_after": GONE_AFTER})
     if rows:
-        execution.hints.workers.add(op.worker_id)
+        context.hints.workers.add(op.worker_id)
         if rows != [(True,)]:
-            yield from write_audit(execution, op.audit, "drain_worker", [(op.worker_id, None)])
+            yield from write_audit(context, op.audit, "drain_worker", [(op.worker_id, None)])
     return bool(rows)
 
 
-def get_workers(execution: Execution, op: GetWorkers) -> Plan[list[WorkerRecord]]:
-    rows = yield Statement(_GET, {"now": execution.clock, "gone_after": GONE_AFTER})
+def get_workers(context: PlanContext, op: GetWorkers) -> Plan[list[WorkerRecord]]:
+    rows = yield Statement(_GET, {"now": context.clock, "gone_after": GONE_AFTER})
     return [WorkerRecord(id, host, pid, tuple(types), *rest) for id, host, pid, types, *rest in rows]

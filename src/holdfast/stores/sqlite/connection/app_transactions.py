@@ -13,7 +13,7 @@ from holdfast.engine.operations import Complete, Guard, LockChain, Operation
 from holdfast.engine.store import OtherDatabase
 from holdfast.stores.sql.driver import AsyncDriver, Driver
 from holdfast.stores.sql.lent_transaction import TransactionIdentity, ended
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite import errors
 from holdfast.stores.sqlite.connection.async_connection import AsyncConnection
 from holdfast.stores.sqlite.connection.connect import SAFE_WAL
@@ -76,7 +76,7 @@ def async_driver(tx: Any) -> AsyncDriver:
 
 
 def joined(
-    operation: Operation[R], execution: Execution, connection: Any, *, path: Path | None, identity: TransactionIdentity
+    operation: Operation[R], context: PlanContext, connection: Any, *, path: Path | None, identity: TransactionIdentity
 ) -> Plan[R]:
     """The plan of an operation inside the application's transaction. Without a path, the database is not checked."""
     _refuse_foreign(connection)
@@ -94,7 +94,7 @@ def joined(
             raise _autocommits()
     if operation.verb == Complete.verb and identity.id is not None:
         yield Statement(f"release {SAVEPOINT}")
-    answer = yield from plan(operation, execution)
+    answer = yield from plan(operation, context)
     if operation.verb in (LockChain.verb, Guard.verb):
         identity.holds_locks = True
     if operation.verb == LockChain.verb:

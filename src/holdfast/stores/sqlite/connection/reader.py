@@ -10,7 +10,7 @@ from typing import TypeVar
 from holdfast.core.clock import Micros
 from holdfast.engine.generators import drive
 from holdfast.engine.operations import Operation
-from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sql.plan import Plan, PlanContext
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.errors import translated
@@ -33,12 +33,12 @@ class Reader:
         self._closed = False
 
     def perform(self, operation: Operation[R]) -> R:
-        return self.run(plan(operation, Execution(self._clock())))
+        return self.run(plan(operation, PlanContext(self._clock())))
 
     def perform_at_once(self, operation: Operation[R]) -> R | None:
         """Perform an operation on an idle connection. None if there is none, because opening one takes time."""
         connection = self._take()
-        return None if connection is None else self._run_on(connection, plan(operation, Execution(self._clock())))
+        return None if connection is None else self._run_on(connection, plan(operation, PlanContext(self._clock())))
 
     def run(self, reading: Plan[R], *, single: bool = False) -> R:
         """Run a plan. A plan with a `single` statement needs no transaction: one statement sees one snapshot."""

@@ -10,7 +10,7 @@ from holdfast.engine.generators import drive
 from holdfast.engine.operations import Guard, Operation, Settle
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql.lent_transaction import OVER
-from holdfast.stores.sql.plan import Execution
+from holdfast.stores.sql.plan import PlanContext
 from holdfast.stores.sqlite.connection.async_connection import AsyncConnection, RequestQueue
 from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.errors import translated
@@ -44,10 +44,10 @@ class _OpenTransaction:
         if connection is None:
             raise RuntimeError(OVER)
         connection.check_open()
-        execution = Execution(self._transactions.clock())
+        context = PlanContext(self._transactions.clock())
         with translated(self._transactions.file.name), connection.plain():
-            result = drive(plan(operation, execution), executor(connection))
-        self._hints.add(execution.hints)
+            result = drive(plan(operation, context), executor(connection))
+        self._hints.add(context.hints)
         return result
 
     def _commit(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import Micros
 from holdfast.core.record import Record
 from holdfast.engine.operations import GetHistory, PastAttempt
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 
 _INSERT = SQL["insert_attempt"]
@@ -13,7 +13,7 @@ _HISTORY = SQL["get_history"]
 _GET_JOBS = SQL["get_jobs"]
 
 
-def get_history(execution: Execution, operation: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:
+def get_history(context: PlanContext, operation: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:
     rows = yield Statement(_GET_JOBS, {"ids": as_json([operation.job_id])})
     if not rows:
         return None
@@ -22,14 +22,14 @@ def get_history(execution: Execution, operation: GetHistory) -> Plan[tuple[Recor
 
 
 def end_attempt(
-    execution: Execution, job: Record, outcome: str, error: bytes | None, next_at: Micros | None = None
+    context: PlanContext, job: Record, outcome: str, error: bytes | None, next_at: Micros | None = None
 ) -> Statement:
     """Write an attempt to the history. The next claim overwrites its columns in the job's row."""
-    return past_attempt(execution, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)
+    return past_attempt(context, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)
 
 
 def past_attempt(
-    execution: Execution,
+    context: PlanContext,
     job_id: str,
     number: int,
     worker: str | None,
@@ -45,7 +45,7 @@ def past_attempt(
             "number": number,
             "worker": worker,
             "started_at": started_at,
-            "now": execution.now,
+            "now": context.now,
             "outcome": outcome,
             "error": error,
             "next_at": next_at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.engine.operations import AUDIT_KEPT, Audit, AuditRow, GetAudit
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _INSERT = SQL["insert_audit"]
@@ -15,21 +15,21 @@ _PRUNE = SQL["prune_audit"]
 
 
 def write_audit(
-    execution: Execution, audit: Audit | None, action: str, targets: Iterable[tuple[str, str | None]]
+    context: PlanContext, audit: Audit | None, action: str, targets: Iterable[tuple[str, str | None]]
 ) -> Plan[None]:
     """Write an entry for each target, which has a chain or none. Nothing if the operation is not an operator's."""
     if audit is not None:
-        entry = {"now": execution.now, "user": audit.user, "action": action, "reason": audit.reason}
+        entry = {"now": context.now, "user": audit.user, "action": action, "reason": audit.reason}
         yield Many(_INSERT, [{**entry, "target": target, "chain_id": chain_id} for target, chain_id in targets])
 
 
-def get_audit(execution: Execution, operation: GetAudit) -> Plan[list[AuditRow]]:
-    since = max(operation.since or 0, execution.now - AUDIT_KEPT)
+def get_audit(context: PlanContext, operation: GetAudit) -> Plan[list[AuditRow]]:
+    since = max(operation.since or 0, context.now - AUDIT_KEPT)
     parameters = {"since": since, "limit": operation.limit, "about": as_json(operation.about)}
     rows = yield Statement(_GET_ABOUT if operation.about else _GET, parameters)
     return [AuditRow(*row) for row in rows]
 
 
-def prune_audit(execution: Execution) -> Plan[None]:
+def prune_audit(context: PlanContext) -> Plan[None]:
     """Delete old entries."""
-    yield Statement(_PRUNE, {"until": execution.now - AUDIT_KEPT})
+    yield Statement(_PRUNE, {"until": context.now - AUDIT_KEPT})

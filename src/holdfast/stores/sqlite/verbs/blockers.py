@@ -14,7 +14,7 @@ from holdfast.core.counters import CounterChange, minute_of
 from holdfast.core.error_groups import blocker_failed
 from holdfast.core.lifecycle import NewJob, create, hook_chain
 from holdfast.core.record import Record, Status
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 from holdfast.stores.sqlite.verbs import insert
 
@@ -48,7 +48,7 @@ class _Dependent(NamedTuple):
     has_details: bool
 
 
-def completed(execution: Execution, chain_id: str) -> Plan[Unblocked]:
+def completed(context: PlanContext, chain_id: str) -> Plan[Unblocked]:
     """A chain completed: decrement `open_blockers` of its dependents. Returns those that are no longer blocked."""
     left: dict[int, int] = {}
     changes: list[dict[str, object]] = []
@@ -62,50 +62,50 @@ def completed(execution: Execution, chain_id: str) -> Plan[Unblocked]:
         seq, status, scheduled_at = job.seq, job.status, job.scheduled_at
         left[seq] = left.setdefault(seq, job.open_blockers) - 1
         if left[seq] == 0 and status == "blocked":
-            status, scheduled_at = "pending", max(scheduled_at, execution.now)
-            _record_unblocked(execution, job, unblocked)
+            status, scheduled_at = "pending", max(scheduled_at, context.now)
+            _record_unblocked(context, job, unblocked)
         changes.append({"seq": seq, "status": status, "open_blockers": left[seq], "scheduled_at": scheduled_at})
     if changes:
         yield Many(_UNBLOCK, changes)
     broken_chains: list[str] = []
     for job in ends.values():
-        yield from _count_end(execution, job, unblocked, broken_chains)
-    yield from _break(execution, broken_chains, unblocked)
+        yield from _count_end(context, job, unblocked, broken_chains)
+    yield from _break(context, broken_chains, unblocked)
     return unblocked
 
 
-def broken(execution: Execution, chain_id: str) -> Plan[Unblocked]:
+def broken(context: PlanContext, chain_id: str) -> Plan[Unblocked]:
     """A chain failed or was cancelled: update its dependents that do not wait for completions only, and theirs in turn.
 
     Returns those that became pending.
     """
     unblocked: Unblocked = []
-    yield from _break(execution, [chain_id], unblocked)
+    yield from _break(context, [chain_id], unblocked)
     return unblocked
 
 
-def _break(execution: Execution, chains: list[str], unblocked: Unblocked) -> Plan[None]:
+def _break(context: PlanContext, chains: list[str], unblocked: Unblocked) -> Plan[None]:
     while chains:
         chain_id = chains.pop()
         jobs = [_Dependent(*row) for row in (yield Statement(_BROKEN_DEPENDENTS, {"chain_id": chain_id}))]
         failing = [job for job in jobs if job.rule == "fail"]
         if failing:
-            yield Many(_FAIL, [_failure(execution, job.id, job.type, chain_id) for job in failing])
+            yield Many(_FAIL, [_failure(context, job.id, job.type, chain_id) for job in failing])
         for job in failing:
-            execution.hints.finished.add(job.chain_id)
-            execution.record("failed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+            context.hints.finished.add(job.chain_id)
+            context.record("failed", job.id, job.chain_id, job.type, job.attempt, job.worker)
             chains.append(job.chain_id)
             if job.has_details:
                 (row,) = yield Statement(_GET_JOBS, {"ids": as_json([job.id])})
-                yield from start_hook(execution, record(row))
+                yield from start_hook(context, record(row))
         for job in jobs:
             if job.rule == WHEN_FAILED:
-                yield from _unblock(execution, job, unblocked)
+                yield from _unblock(context, job, unblocked)
             elif waits_for_end(job.rule):
-                yield from _count_end(execution, job, unblocked, chains)
+                yield from _count_end(context, job, unblocked, chains)
 
 
-def _count_end(execution: Execution, job: _Dependent, unblocked: Unblocked, broken_chains: list[str]) -> Plan[None]:
+def _count_end(context: PlanContext, job: _Dependent, unblocked: Unblocked, broken_chains: list[str]) -> Plan[None]:
     """A blocker of a job with `when=` ended. Look at all its blockers when none seems to be open."""
     if job.status != "blocked":
         return
@@ -114,9 +114,9 @@ def _count_end(execution: Execution, job: _Dependent, unblocked: Unblocked, brok
         named = [chain_id for (chain_id,) in (yield Statement(_BLOCKERS, {"job_id": job.id}))]
         status, left = waiting_status(job.rule, (yield from statuses(named)).values())
     if status is Status.PENDING:
-        yield from _unblock(execution, job, unblocked)
+        yield from _unblock(context, job, unblocked)
     elif status is Status.CANCELLED:
-        yield from cancel_waiting(execution, job.id, job.chain_id, job.type)
+        yield from cancel_waiting(context, job.id, job.chain_id, job.type)
         broken_chains.append(job.chain_id)
     else:
         yield Statement(
@@ -124,24 +124,24 @@ def _count_end(execution: Execution, job: _Dependent, unblocked: Unblocked, brok
         )
 
 
-def _unblock(execution: Execution, job: _Dependent, unblocked: Unblocked) -> Plan[None]:
-    due = max(job.scheduled_at, execution.now)
+def _unblock(context: PlanContext, job: _Dependent, unblocked: Unblocked) -> Plan[None]:
+    due = max(job.scheduled_at, context.now)
     yield Statement(_UNBLOCK, {"seq": job.seq, "status": "pending", "open_blockers": 0, "scheduled_at": due})
-    _record_unblocked(execution, job, unblocked)
+    _record_unblocked(context, job, unblocked)
 
 
-def _record_unblocked(execution: Execution, job: _Dependent, unblocked: Unblocked) -> None:
+def _record_unblocked(context: PlanContext, job: _Dependent, unblocked: Unblocked) -> None:
     unblocked.append((job.id, job.type))
-    execution.hints.due.add(job.type)
-    execution.record("unblocked", job.id, job.chain_id, job.type, job.attempt, job.worker)
+    context.hints.due.add(job.type)
+    context.record("unblocked", job.id, job.chain_id, job.type, job.attempt, job.worker)
 
 
-def cancel_waiting(execution: Execution, id: str, chain_id: str, type: str) -> Plan[None]:
+def cancel_waiting(context: PlanContext, id: str, chain_id: str, type: str) -> Plan[None]:
     """Cancel a job that waited for a failure, because all its blockers completed."""
-    yield Statement(_CANCEL, {"id": id, "error": NONE_FAILED, "now": execution.now})
-    execution.hints.finished.add(chain_id)
-    execution.record("cancelled", id, chain_id, type, 0)
-    execution.count(CounterChange(type, minute_of(execution.now), "cancelled", 1))
+    yield Statement(_CANCEL, {"id": id, "error": NONE_FAILED, "now": context.now})
+    context.hints.finished.add(chain_id)
+    context.record("cancelled", id, chain_id, type, 0)
+    context.count(CounterChange(type, minute_of(context.now), "cancelled", 1))
 
 
 def statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
@@ -154,26 +154,26 @@ def types(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
     return dict((yield Statement(_TYPES, {"ids": as_json(chain_ids)})))
 
 
-def fail_with(execution: Execution, job: NewJob, chain_id: str) -> Plan[None]:
+def fail_with(context: PlanContext, job: NewJob, chain_id: str) -> Plan[None]:
     """Fail a new job because one of its blockers did not complete."""
-    yield Statement(_FAIL, _failure(execution, job.id, job.type, chain_id))
-    execution.hints.finished.add(job.chain_id)
-    execution.record("failed", job.id, job.chain_id, job.type, 0)
-    yield from start_hook(execution, replace(create(job), error=_broken(chain_id)))
+    yield Statement(_FAIL, _failure(context, job.id, job.type, chain_id))
+    context.hints.finished.add(job.chain_id)
+    context.record("failed", job.id, job.chain_id, job.type, 0)
+    yield from start_hook(context, replace(create(job), error=_broken(chain_id)))
 
 
-def start_hook(execution: Execution, failed: Record) -> Plan[None]:
+def start_hook(context: PlanContext, failed: Record) -> Plan[None]:
     """Start the failure hook of a job that failed, if it has one."""
     hook = hook_chain(failed)
     if hook is not None:
-        yield from insert.add_one(execution, hook, insert.row(execution, hook))
+        yield from insert.add_one(context, hook, insert.row(context, hook))
 
 
-def _failure(execution: Execution, job_id: str, type: str, chain_id: str) -> dict[str, object]:
+def _failure(context: PlanContext, job_id: str, type: str, chain_id: str) -> dict[str, object]:
     """The parameters of a failure, which is counted."""
     group = blocker_failed(type)
-    execution.count(CounterChange(type, minute_of(execution.now), "failed", 1, at=execution.now), job_id, group)
-    return {"id": job_id, "error": _broken(chain_id), "fingerprint": group.fingerprint, "now": execution.now}
+    context.count(CounterChange(type, minute_of(context.now), "failed", 1, at=context.now), job_id, group)
+    return {"id": job_id, "error": _broken(chain_id), "fingerprint": group.fingerprint, "now": context.now}
 
 
 def _broken(chain_id: str) -> bytes:

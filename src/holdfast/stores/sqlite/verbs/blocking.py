@@ -8,7 +8,7 @@ from typing import NamedTuple
 from holdfast.core.blocker_rules import waiting_status, waits_for_end
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import FINISHED, Status
-from holdfast.stores.sql.plan import Execution, Many, Plan
+from holdfast.stores.sql.plan import Many, Plan, PlanContext
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import blockers
 
@@ -46,11 +46,11 @@ def name_blockers(job_id: str, after: Sequence[str]) -> Plan[None]:
         yield Many(_INSERT_BLOCKER, [(job_id, position, chain_id) for position, chain_id in enumerate(after)])
 
 
-def end_at_once(execution: Execution, job: NewJob, waiting: BlockerState) -> Plan[None]:
+def end_at_once(context: PlanContext, job: NewJob, waiting: BlockerState) -> Plan[None]:
     """Fail or cancel the job if its blockers say so."""
     if waiting.cancelled:
-        yield from blockers.cancel_waiting(execution, job.id, job.chain_id, job.type)
-        yield from blockers.broken(execution, job.chain_id)
+        yield from blockers.cancel_waiting(context, job.id, job.chain_id, job.type)
+        yield from blockers.broken(context, job.chain_id)
     if waiting.broken is not None:
-        yield from blockers.fail_with(execution, job, waiting.broken)
-        yield from blockers.broken(execution, job.chain_id)
+        yield from blockers.fail_with(context, job, waiting.broken)
+        yield from blockers.broken(context, job.chain_id)

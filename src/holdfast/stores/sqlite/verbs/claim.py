@@ -6,7 +6,7 @@ from holdfast.core.claim_ahead import claimable
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs
-from holdfast.stores.sql.plan import Execution, Plan, Row, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 
 _HEADS = SQL["claim_heads"]
@@ -33,46 +33,46 @@ _PROGRESS = FIELDS.index("progress")
 _PROGRESS_NOTE = FIELDS.index("progress_note")
 
 
-def claim(execution: Execution, operation: ClaimJobs) -> Plan[list[Record]]:
+def claim(context: PlanContext, operation: ClaimJobs) -> Plan[list[Record]]:
     if operation.again:
         types = as_json(terms.type for terms in operation.types)
         if claimed_before := (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": operation.token})):
             return [record(row) for row in claimed_before]
     [(with_lanes,)] = yield Statement(
-        _LANES_PRESENT, {"types": as_json(terms.type for terms in operation.types), "now": execution.now}
+        _LANES_PRESENT, {"types": as_json(terms.type for terms in operation.types), "now": context.now}
     )
     if with_lanes:
-        return (yield from _claim_with_lanes(execution, operation))
-    due = yield from _due(execution, operation, operation.limit + operation.ahead)
+        return (yield from _claim_with_lanes(context, operation))
+    due = yield from _due(context, operation, operation.limit + operation.ahead)
     if operation.ahead:
         ahead = {terms.type for terms in operation.types if terms.ahead}
         del due[claimable([type for _, type, _ in due], ahead, operation.limit) :]
-    return (yield from _take(execution, operation, [(type, seq) for _, type, seq in due]))
+    return (yield from _take(context, operation, [(type, seq) for _, type, seq in due]))
 
 
-def _claim_with_lanes(execution: Execution, operation: ClaimJobs) -> Plan[list[Record]]:
+def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[Record]]:
     """Claim plain jobs and jobs of ready tracks, until the limit is reached or nothing is left to claim."""
     types = list({terms.type: None for terms in operation.types})
     [(turn, lanes_next)] = yield Statement(_TURN_READ)
     claimed: list[Record] = []
     idle: set[str] = set()
     while (limit := operation.limit - len(claimed)) > 0:
-        changed = yield from _LANES.apply_changes(execution, turn)
+        changed = yield from _LANES.apply_changes(context, turn)
         turn += CHANGES
-        found = yield from _LANES.find(execution, types, changed, limit)
+        found = yield from _LANES.find(context, types, changed, limit)
         newly_idle = found.idle - idle
         idle |= newly_idle
         limit = 0 if newly_idle else limit
-        plain = yield from _due(execution, operation, limit)
+        plain = yield from _due(context, operation, limit)
         priorities = [priority for priority, _, _ in plain]
-        choice = choose_jobs(found, priorities, limit=limit, now=execution.now, lanes_next=bool(lanes_next))
+        choice = choose_jobs(found, priorities, limit=limit, now=context.now, lanes_next=bool(lanes_next))
         lanes_next = choice.lanes_next
         jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
         jobs += [(track.type, job.seq) for track, job in choice.taken]
-        claimed += yield from _take(execution, operation, jobs)
+        claimed += yield from _take(context, operation, jobs)
         if counted := counted_jobs(found):
             yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
-        yield from _LANES.save(execution, found, turn)
+        yield from _LANES.save(context, found, turn)
         turn += len(choice.taken)
         if not jobs and not choice.parked and not found.changed and not newly_idle:
             break
@@ -80,7 +80,7 @@ def _claim_with_lanes(execution: Execution, operation: ClaimJobs) -> Plan[list[R
     return sorted(claimed, key=lambda job: -job.priority)
 
 
-def _take(execution: Execution, operation: ClaimJobs, due: list[tuple[str, int]]) -> Plan[list[Record]]:
+def _take(context: PlanContext, operation: ClaimJobs, due: list[tuple[str, int]]) -> Plan[list[Record]]:
     """Claim these jobs, given by type and seq."""
     if not due:
         return []
@@ -98,19 +98,19 @@ def _take(execution: Execution, operation: ClaimJobs, due: list[tuple[str, int]]
                 "max_attempts": terms[type].max_attempts,
                 "worker": operation.worker,
                 "token": operation.token,
-                "leased_until": execution.now + terms[type].lease,
-                "now": execution.now,
+                "leased_until": context.now + terms[type].lease,
+                "now": context.now,
             },
         )
     claimed = [
-        _claimed(execution, operation, rows[seq], terms[type].max_attempts, terms[type].lease) for type, seq in due
+        _claimed(context, operation, rows[seq], terms[type].max_attempts, terms[type].lease) for type, seq in due
     ]
     for job in claimed:
-        execution.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+        context.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
     return claimed
 
 
-def _due(execution: Execution, operation: ClaimJobs, limit: int) -> Plan[list[tuple[int, str, int]]]:
+def _due(context: PlanContext, operation: ClaimJobs, limit: int) -> Plan[list[tuple[int, str, int]]]:
     """Priority, type and seq of the due jobs without lanes.
 
     Highest priority first; within a priority the earliest of all types first.
@@ -125,8 +125,8 @@ def _due(execution: Execution, operation: ClaimJobs, limit: int) -> Plan[list[tu
         level: list[tuple[int, int, str]] = []
         left = limit - len(due)
         for type in [type for type, (priority, _) in heads.items() if priority == highest]:
-            if heads[type][1] <= execution.now:
-                parameters = {"type": type, "priority": highest, "now": execution.now, "limit": left}
+            if heads[type][1] <= context.now:
+                parameters = {"type": type, "priority": highest, "now": context.now, "limit": left}
                 rows = yield Statement(_DUE, parameters)
                 level += [(scheduled_at, seq, type) for scheduled_at, seq in rows]
         level.sort()
@@ -141,14 +141,14 @@ def _due(execution: Execution, operation: ClaimJobs, limit: int) -> Plan[list[tu
     return due
 
 
-def _claimed(execution: Execution, operation: ClaimJobs, row: Row, max_attempts: int, lease: int) -> Record:
+def _claimed(context: PlanContext, operation: ClaimJobs, row: Row, max_attempts: int, lease: int) -> Record:
     """The record after the claim. Reading it again would take as long as the claim itself."""
     fields = list(row)
     fields[_STATUS] = Status.RUNNING
     fields[_ATTEMPT] += 1
     if fields[_MAX_ATTEMPTS] is None:
         fields[_MAX_ATTEMPTS] = max_attempts
-    fields[_WORKER], fields[_TOKEN], fields[_LEASED_UNTIL] = operation.worker, operation.token, execution.now + lease
-    fields[_RENEWED_AT] = fields[_STARTED_AT] = execution.now
+    fields[_WORKER], fields[_TOKEN], fields[_LEASED_UNTIL] = operation.worker, operation.token, context.now + lease
+    fields[_RENEWED_AT] = fields[_STARTED_AT] = context.now
     fields[_PROGRESS] = fields[_PROGRESS_NOTE] = None
     return Record(*fields)

@@ -8,7 +8,7 @@ from holdfast.core.counters import CounterChange, CounterReading
 from holdfast.core.error_groups import GroupedErrors
 from holdfast.engine.operations import GetCounters, GetErrors
 from holdfast.stores.sql import counting
-from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _APPEND = SQL["append_change"]
@@ -38,20 +38,20 @@ def append(changes: Iterable[CounterChange]) -> Many:
     return Many(_APPEND, changes)
 
 
-def get_counters(execution: Execution, operation: GetCounters) -> Plan[CounterReading]:
-    counts = yield Statement(_COUNTS, {"first": counting.first(execution.now, operation)})
+def get_counters(context: PlanContext, operation: GetCounters) -> Plan[CounterReading]:
+    counts = yield Statement(_COUNTS, {"first": counting.first(context.now, operation)})
     changes = yield from _changes()
-    return counting.counters(execution.now, operation, counts, changes)
+    return counting.counters(context.now, operation, counts, changes)
 
 
-def get_errors(execution: Execution, operation: GetErrors) -> Plan[list[GroupedErrors]]:
+def get_errors(context: PlanContext, operation: GetErrors) -> Plan[list[GroupedErrors]]:
     groups = yield Statement(_GROUPS)
-    numbers = yield Statement(_ERROR_COUNTS, {"first": counting.first(execution.now, operation)})
+    numbers = yield Statement(_ERROR_COUNTS, {"first": counting.first(context.now, operation)})
     changes = yield from _changes()
-    return counting.errors(execution.now, operation, groups, numbers, changes)
+    return counting.errors(context.now, operation, groups, numbers, changes)
 
 
-def add_up(execution: Execution) -> Plan[None]:
+def add_up(context: PlanContext) -> Plan[None]:
     """Add up appended changes, if there are many, and remove what is too old."""
     [(due,)] = yield Statement(_DUE, {"many": counting.ADDED_UP_AT})
     if not due:
@@ -71,7 +71,7 @@ def add_up(execution: Execution) -> Plan[None]:
         yield Statement(_DELETE_CHANGES, {"seq": rows[-1][-1]})
     yield Many(_ADD_UP_TALLY, [{"type": change.type, "jobs": change.number} for change in started])
     yield Statement(_DELETE_TALLY)
-    oldest = counting.oldest_kept(execution.now)
+    oldest = counting.oldest_kept(context.now)
     yield Statement(_FORGET_COUNTS, {"oldest": oldest["oldest"]})
     yield Statement(_FORGET_GROUPS, {"since": oldest["since"]})
     yield Statement(_FORGET_ERROR_COUNTS, {"oldest": oldest["oldest"]})

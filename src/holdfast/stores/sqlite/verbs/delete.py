@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.engine.operations import Delete
 from holdfast.errors import StillReferenced
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import steps
 from holdfast.stores.sqlite.verbs.audit import write_audit
@@ -21,7 +21,7 @@ _DELETE_BLOCKERS = SQL["delete_blockers"]
 _DELETE_REFERENCES = SQL["delete_references"]
 
 
-def delete(execution: Execution, operation: Delete) -> Plan[list[str]]:
+def delete(context: PlanContext, operation: Delete) -> Plan[list[str]]:
     rows = yield Statement(_STATUSES, {"ids": as_json(operation.chain_ids)})
     existing = {chain_id for chain_id, _ in rows}
     deletable = {chain_id: None for chain_id in operation.chain_ids if chain_id in existing}
@@ -33,8 +33,8 @@ def delete(execution: Execution, operation: Delete) -> Plan[list[str]]:
         stranded += [(chain_id, job_id) for _, job_id, waiting_chain in rows if waiting_chain not in deletable]
     if stranded:
         raise StillReferenced(stranded)
-    yield from remove(execution, list(deletable))
-    yield from write_audit(execution, operation.audit, "delete", [(chain_id, chain_id) for chain_id in deletable])
+    yield from remove(context, list(deletable))
+    yield from write_audit(context, operation.audit, "delete", [(chain_id, chain_id) for chain_id in deletable])
     return list(deletable)
 
 
@@ -49,7 +49,7 @@ def _add_blockers(deletable: dict[str, None]) -> Plan[None]:
                     walk.append(blocker)
 
 
-def remove(execution: Execution, chain_ids: Sequence[str]) -> Plan[None]:
+def remove(context: PlanContext, chain_ids: Sequence[str]) -> Plan[None]:
     """Delete chains with their jobs, attempts, blockers, steps and messages."""
     seqs: list[dict[str, object]] = []
     ids: list[dict[str, object]] = []
@@ -58,9 +58,9 @@ def remove(execution: Execution, chain_ids: Sequence[str]) -> Plan[None]:
             seqs.append({"seq": seq})
             ids.append({"id": id})
             if status == "running":
-                execution.hints.lost.add(id)
-            execution.record("deleted", id, chain_id, type, attempt, worker)
-        execution.hints.finished.add(chain_id)
+                context.hints.lost.add(id)
+            context.record("deleted", id, chain_id, type, attempt, worker)
+        context.hints.finished.add(chain_id)
     if ids:
         yield Many(_DELETE_JOB, seqs)
         yield Many(_DELETE_ATTEMPTS, ids)

@@ -8,7 +8,7 @@ from holdfast.core.record import Record
 from holdfast.core.waiting_cycles import MOST_CHAINS, walk
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
-from holdfast.stores.sql.plan import Execution, Plan, Row, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _WAITING = SQL["get_waiting"]
@@ -16,7 +16,7 @@ _REACHED = SQL["waits_reached"]
 _BLOCKERS = SQL["blockers"]
 
 
-def get_waiting(execution: Execution, operation: GetWaiting) -> Plan[list[Waiting]]:
+def get_waiting(context: PlanContext, operation: GetWaiting) -> Plan[list[Waiting]]:
     rows = yield Statement(_WAITING, {"limit": operation.limit})
     return [Waiting(chain_id, tuple(after)) for chain_id, after in _by_chain(rows).items()]
 

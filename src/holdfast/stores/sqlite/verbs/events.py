@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine.operations import EventRow, Listen, ReadEvents, Unlisten
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 
 _LISTENING = SQL["listening"]
@@ -18,28 +18,28 @@ _READ = SQL["read_events"]
 EVENTS_KEPT = 10_000
 
 
-def listen(execution: Execution, operation: Listen) -> Plan[int]:
-    yield Statement(_DELETE_LISTENERS, {"now": execution.now})
-    yield Statement(_LISTEN, {"name": operation.listener, "until": execution.now + operation.lease})
+def listen(context: PlanContext, operation: Listen) -> Plan[int]:
+    yield Statement(_DELETE_LISTENERS, {"now": context.now})
+    yield Statement(_LISTEN, {"name": operation.listener, "until": context.now + operation.lease})
     [(last,)] = yield Statement(_LAST)
     return int(last)
 
 
-def unlisten(execution: Execution, operation: Unlisten) -> Plan[None]:
+def unlisten(context: PlanContext, operation: Unlisten) -> Plan[None]:
     yield Statement(_UNLISTEN, {"name": operation.listener})
 
 
-def read_events(execution: Execution, operation: ReadEvents) -> Plan[list[EventRow]]:
+def read_events(context: PlanContext, operation: ReadEvents) -> Plan[list[EventRow]]:
     return [EventRow(*row) for row in (yield Statement(_READ, {"after": operation.after, "limit": operation.limit}))]
 
 
-def check_listeners(execution: Execution) -> Plan[None]:
+def check_listeners(context: PlanContext) -> Plan[None]:
     """Read whether a listener is registered."""
-    execution.listening = bool((yield Statement(_LISTENING, {"now": execution.now})))
+    context.listening = bool((yield Statement(_LISTENING, {"now": context.now})))
 
 
-def write(execution: Execution) -> Plan[None]:
-    """Record the events of an execution."""
-    yield Many(_INSERT, execution.events)
+def write(context: PlanContext) -> Plan[None]:
+    """Record the events that the plan collected."""
+    yield Many(_INSERT, context.events)
     yield Statement(_DELETE, {"kept": EVENTS_KEPT})
-    execution.hints.recorded = True
+    context.hints.recorded = True

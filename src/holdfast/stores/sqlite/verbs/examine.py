@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast.engine.operations import Examine, Finding
 from holdfast.stores import held_orders, late_jobs
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.wal.version import wal_is_safe
 
@@ -21,7 +21,7 @@ WAL_LIMIT = 64 * 1024 * 1024
 _SYNCHRONOUS = {0: "off", 1: "normal", 2: "full", 3: "extra"}
 
 
-def examine(execution: Execution, operation: Examine) -> Plan[list[Finding]]:
+def examine(context: PlanContext, operation: Examine) -> Plan[list[Finding]]:
     findings: list[Finding] = []
     [(version,)] = yield Statement("select sqlite_version()")
     findings.append(_version(version))
@@ -32,10 +32,10 @@ def examine(execution: Execution, operation: Examine) -> Plan[list[Finding]]:
     findings += _wal((yield Statement("pragma database_list")))
     [(verdict,)] = yield Statement("pragma quick_check(1)")
     findings.append(Finding("ok" if verdict == "ok" else "error", "integrity", verdict))
-    [(expired, since)] = yield Statement(_EXPIRED, {"now": execution.now})
-    findings.append(late_jobs.expired(expired, None if since is None else execution.now - since))
-    [(type, since)] = yield Statement(_OLDEST, {"now": execution.now})
-    findings.append(late_jobs.oldest(type, None if since is None else execution.now - since))
+    [(expired, since)] = yield Statement(_EXPIRED, {"now": context.now})
+    findings.append(late_jobs.expired(expired, None if since is None else context.now - since))
+    [(type, since)] = yield Statement(_OLDEST, {"now": context.now})
+    findings.append(late_jobs.oldest(type, None if since is None else context.now - since))
     findings += held_orders.findings((yield Statement(_HELD, {"limit": held_orders.SHOWN})))
     return findings
 

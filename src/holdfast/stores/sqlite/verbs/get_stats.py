@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.record import Status
 from holdfast.engine.operations import GetStats, TypeStats
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 
 _PENDING = SQL["stats_pending"]
@@ -14,10 +14,10 @@ _TOTAL = SQL["stats_total"]
 _PAUSED = SQL["stats_paused"]
 
 
-def get_stats(execution: Execution, operation: GetStats) -> Plan[list[TypeStats]]:
+def get_stats(context: PlanContext, operation: GetStats) -> Plan[list[TypeStats]]:
     totals: dict[str, int] = dict((yield Statement(_TOTAL)))
     paused = {type for (type,) in (yield Statement(_PAUSED))}
-    pending = {row[0]: row[1:] for row in (yield Statement(_PENDING, {"now": execution.now}))}
+    pending = {row[0]: row[1:] for row in (yield Statement(_PENDING, {"now": context.now}))}
     counts: dict[str, dict[Status, int]] = {type: {} for type in totals.keys() | paused}
     for type, (number, _, _) in pending.items():
         counts[type][Status.PENDING] = number

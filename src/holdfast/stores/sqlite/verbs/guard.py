@@ -6,7 +6,7 @@ from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import Claim
 from holdfast.engine.operations import Guard
 from holdfast.errors import ClaimLost
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 HOLDERS = SQL["claims"]
@@ -15,7 +15,7 @@ NOT_FOUND = (None, None, None)
 """In place of a row of `claims`: the job does not exist."""
 
 
-def guard(execution: Execution, operation: Guard) -> Plan[None]:
+def guard(context: PlanContext, operation: Guard) -> Plan[None]:
     if reason := (yield from why_lost(operation.claim)):
         raise ClaimLost(operation.claim.job_id, reason)
 

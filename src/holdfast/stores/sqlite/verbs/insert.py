@@ -9,7 +9,7 @@ from itertools import chain
 from holdfast.core.counters import MINUTE
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record, Status
-from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json
 
 COUNT_UP = SQL["count_up"]
@@ -28,14 +28,14 @@ _DEFAULTS = tuple(_RARE.values())
 _VALUES = {
     "seq": "seq",
     "status": "'blocked' if open_blockers else 'pending'",
-    "created_at": "(now := execution.now)",
+    "created_at": "(now := context.now)",
     "scheduled_at": "due if (due := now + job.delay if job.at is None else job.at) > now else now",
     "blockers": "len(job.after)",
     "open_blockers": "open_blockers",
 }
 """The values of columns that are not fields of a new job. They are computed in the order of the columns."""
 row: Callable[..., Row] = eval(  # noqa: S307 - the text consists of the names of our own columns
-    f"lambda execution, job, seq=None, open_blockers=0: "
+    f"lambda context, job, seq=None, open_blockers=0: "
     f"({', '.join(_VALUES.get(column, f'job.{column}') for column in _COLUMNS)})"
 )
 """The row of a new job. Without a `seq`, SQLite assigns the next one."""
@@ -80,17 +80,17 @@ def insert_rows(rows: Sequence[Row]) -> Plan[None]:
         yield Many(one, rows[whole:])
 
 
-def add_plain(execution: Execution, jobs: Sequence[NewJob], rows: Sequence[Row]) -> Plan[None]:
+def add_plain(context: PlanContext, jobs: Sequence[NewJob], rows: Sequence[Row]) -> Plan[None]:
     """Create jobs without blockers from these rows."""
     yield from insert_rows(rows)
     yield from enter_lanes(jobs)
     counts = Counter(job.type for job in jobs)
-    execution.hints.due.update(counts)
+    context.hints.due.update(counts)
     for type, number in counts.items():
-        yield Statement(COUNT_UP, {"type": type, "minute": execution.now // MINUTE, "jobs": number})
-    if execution.listening:
+        yield Statement(COUNT_UP, {"type": type, "minute": context.now // MINUTE, "jobs": number})
+    if context.listening:
         for job in jobs:
-            execution.record("created", job.id, job.chain_id, job.type, 0)
+            context.record("created", job.id, job.chain_id, job.type, 0)
 
 
 def enter_lanes(jobs: Sequence[NewJob]) -> Plan[None]:
@@ -104,10 +104,10 @@ def enter_lanes(jobs: Sequence[NewJob]) -> Plan[None]:
             yield Statement(statement, {"ids": as_json(ids)})
 
 
-def add_one(execution: Execution, job: NewJob, values: Row) -> Plan[None]:
+def add_one(context: PlanContext, job: NewJob, values: Row) -> Plan[None]:
     """Create a job without blockers from this row."""
     yield from insert_rows([values])
     yield from enter_lanes((job,))
-    yield Statement(COUNT_UP, {"type": job.type, "minute": execution.now // MINUTE, "jobs": 1})
-    execution.hints.due.add(job.type)
-    execution.record("created", job.id, job.chain_id, job.type, 0)
+    yield Statement(COUNT_UP, {"type": job.type, "minute": context.now // MINUTE, "jobs": 1})
+    context.hints.due.add(job.type)
+    context.record("created", job.id, job.chain_id, job.type, 0)

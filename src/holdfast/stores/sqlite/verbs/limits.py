@@ -6,7 +6,7 @@ from holdfast.core.lanes import LaneFacts
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import DeclareLimits, GetLanes, GetLimits, LimitReport, SetLimit, SkipJobs
 from holdfast.stores.sql.limits import LimitPlans
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs.audit import write_audit
 from holdfast.stores.sqlite.verbs.get_jobs import with_status
@@ -16,28 +16,28 @@ _SKIP_CHANGE = SQL["skip_change"]
 _SKIP = SQL["skip"]
 
 
-def declare_limits(execution: Execution, operation: DeclareLimits) -> Plan[None]:
-    yield from _PLANS.declare(execution, operation)
+def declare_limits(context: PlanContext, operation: DeclareLimits) -> Plan[None]:
+    yield from _PLANS.declare(context, operation)
 
 
-def set_limit(execution: Execution, operation: SetLimit) -> Plan[None]:
-    yield from _PLANS.set_number(execution, operation)
-    yield from write_audit(execution, operation.audit, operation.action, [(operation.name, None)])
+def set_limit(context: PlanContext, operation: SetLimit) -> Plan[None]:
+    yield from _PLANS.set_number(context, operation)
+    yield from write_audit(context, operation.audit, operation.action, [(operation.name, None)])
 
 
-def get_limits(execution: Execution, operation: GetLimits) -> Plan[list[LimitReport]]:
-    return (yield from _PLANS.report(execution, operation))
+def get_limits(context: PlanContext, operation: GetLimits) -> Plan[list[LimitReport]]:
+    return (yield from _PLANS.report(context, operation))
 
 
-def get_lanes(execution: Execution, operation: GetLanes) -> Plan[list[LaneFacts]]:
+def get_lanes(context: PlanContext, operation: GetLanes) -> Plan[list[LaneFacts]]:
     return (yield from _PLANS.lanes(operation))
 
 
-def skip(execution: Execution, operation: SkipJobs) -> Plan[list[Record]]:
+def skip(context: PlanContext, operation: SkipJobs) -> Plan[list[Record]]:
     jobs = yield from with_status(operation.job_ids, (Status.FAILED,), "failed")
     for job in jobs:
         yield Statement(_SKIP_CHANGE, {"chain_id": job.chain_id})
         yield Statement(_SKIP, {"chain_id": job.chain_id, "seq": job.seq})
-        execution.hints.due.add(job.type)
-    yield from write_audit(execution, operation.audit, "skip", [(job.id, job.chain_id) for job in jobs])
+        context.hints.due.add(job.type)
+    yield from write_audit(context, operation.audit, "skip", [(job.id, job.chain_id) for job in jobs])
     return jobs

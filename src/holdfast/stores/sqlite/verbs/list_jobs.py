@@ -19,7 +19,7 @@ from holdfast.stores.sql.listing import (
     needs_scan,
     statuses,
 )
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 from holdfast.stores.sqlite.verbs import chains
 
@@ -69,26 +69,26 @@ class _Dialect:
 _DIALECT = _Dialect()
 
 
-def list_jobs(execution: Execution, operation: ListJobs) -> Plan[Listing[Record]]:
-    floor = yield from _floor(execution, operation)
+def list_jobs(context: PlanContext, operation: ListJobs) -> Plan[Listing[Record]]:
+    floor = yield from _floor(context, operation)
     jobs: list[Record] = []
     for status in statuses(operation.filter):
         conditions, parameters = all_conditions(_DIALECT, operation.filter, status, first="job", last="job")
         if operation.filter.chain_id is not None:
             conditions += _OF_CHAIN
         if may_be_recent(operation.filter, status, floor):
-            recent = yield _page(execution, operation, _JOBS_RECENT, conditions + _RECENT, parameters, floor)
+            recent = yield _page(context, operation, _JOBS_RECENT, conditions + _RECENT, parameters, floor)
             if len(recent) > operation.limit:
                 jobs += map(record, recent)
                 continue
         statement = _JOBS_BY_STATUS if by_status(operation.filter, status) else _JOBS
-        jobs += map(record, (yield _page(execution, operation, statement, conditions, parameters, floor)))
+        jobs += map(record, (yield _page(context, operation, statement, conditions, parameters, floor)))
     jobs.sort(key=lambda job: -job.seq)
     return Listing.cut(jobs, [job.seq for job in jobs], operation.limit, floor)
 
 
-def list_chains(execution: Execution, operation: ListChains) -> Plan[Listing[ChainRecord]]:
-    floor = yield from _floor(execution, operation)
+def list_chains(context: PlanContext, operation: ListChains) -> Plan[Listing[ChainRecord]]:
+    floor = yield from _floor(context, operation)
     found: dict[int, str] = {}
     for status in statuses(operation.filter):
         conditions, parameters = all_conditions(_DIALECT, operation.filter, status, first="job", last="last")
@@ -97,18 +97,18 @@ def list_chains(execution: Execution, operation: ListChains) -> Plan[Listing[Cha
         if operation.filter.kept:
             conditions += _KEPT
         if may_be_recent(operation.filter, status, floor):
-            recent = yield _page(execution, operation, _CHAINS, conditions + _RECENT, parameters, floor)
+            recent = yield _page(context, operation, _CHAINS, conditions + _RECENT, parameters, floor)
             if len(recent) <= operation.limit:
                 by_index, _ = found_by_index(_DIALECT, operation.filter, status, first="job", last="last")
                 newest = narrowed(_CHAINS_BY_NEWEST, by_index + below(operation, ":before"))
-                recent = yield _page(execution, operation, newest, conditions, parameters | {"newest": NEWEST}, floor)
+                recent = yield _page(context, operation, newest, conditions, parameters | {"newest": NEWEST}, floor)
             if len(recent) > operation.limit:
                 found |= dict(recent)
                 continue
         statement = _CHAINS_BY_LAST if by_status(operation.filter, status) else _CHAINS
         if statement is _CHAINS_BY_LAST and floor is not None:
             conditions += " and last.seq >= :floor"
-        found |= dict((yield _page(execution, operation, statement, conditions, parameters, floor)))
+        found |= dict((yield _page(context, operation, statement, conditions, parameters, floor)))
     seqs = sorted(found, reverse=True)
     listing = Listing.cut([found[seq] for seq in seqs], seqs, operation.limit, floor)
     rows = Listing((yield from chains.need(listing)) if listing else [])
@@ -117,7 +117,7 @@ def list_chains(execution: Execution, operation: ListChains) -> Plan[Listing[Cha
 
 
 def _page(
-    execution: Execution,
+    context: PlanContext,
     operation: ListJobs | ListChains,
     statement: str,
     conditions: str,
@@ -126,7 +126,7 @@ def _page(
 ) -> Statement:
     """The rows of one status, one more than the limit."""
     place = {"before": operation.before, "floor": floor, "limit": operation.limit + 1}
-    rest = {"now": execution.now, "chain_id": operation.filter.chain_id}
+    rest = {"now": context.now, "chain_id": operation.filter.chain_id}
     if operation.before is not None:
         conditions += " and job.seq < :before"
     if floor is not None:
@@ -134,7 +134,7 @@ def _page(
     return Statement(narrowed(statement, conditions), parameters | place | rest)
 
 
-def _floor(execution: Execution, operation: ListJobs | ListChains) -> Plan[int | None]:
+def _floor(context: PlanContext, operation: ListJobs | ListChains) -> Plan[int | None]:
     """The seq of the oldest row to read; None if the list reads to the end."""
     is_chains = isinstance(operation, ListChains)
     floors: list[int] = []
@@ -150,6 +150,6 @@ def _floor(execution: Execution, operation: ListJobs | ListChains) -> Plan[int |
             # Also for chains that are found by their last job: the floor must be lower, or the list would not end.
             conditions += f" and {last}.seq < :before"
         statement = _FLOOR_BY_LAST if by_last else _FLOOR_BY_STATUS if by_status(operation.filter, status) else _FLOOR
-        parameters |= {"before": operation.before, "offset": operation.scan - 1, "now": execution.now}
+        parameters |= {"before": operation.before, "offset": operation.scan - 1, "now": context.now}
         floors += [seq for (seq,) in (yield Statement(narrowed(statement, conditions), parameters))]
     return max(floors, default=None)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from holdfast.engine.operations import LOG, SaveLogs
-from holdfast.stores.sql.plan import Execution, Many, Plan
+from holdfast.stores.sql.plan import Many, Plan, PlanContext
 from holdfast.stores.sqlite.rows import SQL
 
 _SAVE_LOGS = SQL["save_logs"]
 
 
-def save_logs(execution: Execution, operation: SaveLogs) -> Plan[None]:
+def save_logs(context: PlanContext, operation: SaveLogs) -> Plan[None]:
     rows: list[dict[str, object]] = [
-        {"id": claim.job_id, "token": claim.token, "now": execution.now, "outcome": LOG, "log": log}
+        {"id": claim.job_id, "token": claim.token, "now": context.now, "outcome": LOG, "log": log}
         for claim, log in operation.logs
     ]
     yield Many(_SAVE_LOGS, rows)

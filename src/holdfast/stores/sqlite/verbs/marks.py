@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from holdfast.engine.operations import FindMarks, FoundMarks, Mark
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.connection.connect import READ_TIMEOUT
 from holdfast.stores.sqlite.errors import is_busy
 from holdfast.stores.sqlite.rows import SQL, as_json
@@ -22,15 +22,15 @@ MARKS_KEPT = 20_000
 """Twice the number of transactions for which one client buffers events."""
 
 
-def mark(execution: Execution, operation: Mark) -> Plan[None]:
+def mark(context: PlanContext, operation: Mark) -> Plan[None]:
     yield Statement(_MARK, {"id": operation.id})
     # Here, and not in `find_marks`: a write there would wait for the application's open transaction.
     yield Statement(_DELETE, {"kept": MARKS_KEPT})
     # The wake-up after the commit lets the client look for the mark at once.
-    execution.hints.recorded = True
+    context.hints.recorded = True
 
 
-def find_marks(execution: Execution, operation: FindMarks) -> Plan[FoundMarks]:
+def find_marks(context: PlanContext, operation: FindMarks) -> Plan[FoundMarks]:
     """Search, and if a mark is missing, search again with the write lock.
 
     A connection reports that it is in no transaction as soon as its COMMIT begins, before the commit is visible. It

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from holdfast.engine.operations import Operation
-from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sql.plan import Plan, PlanContext
 from holdfast.stores.sqlite.verbs import (
     attempts,
     audit,
@@ -44,7 +44,7 @@ from holdfast.stores.sqlite.verbs import (
 
 R = TypeVar("R")
 
-Verb = Callable[[Execution, Any], Plan[Any]]
+Verb = Callable[[PlanContext, Any], Plan[Any]]
 
 VERBS: dict[str, Verb] = {
     "start": start.start,
@@ -106,17 +106,17 @@ VERBS: dict[str, Verb] = {
 }
 
 
-def plan(operation: Operation[R], execution: Execution) -> Plan[R]:
+def plan(operation: Operation[R], context: PlanContext) -> Plan[R]:
     """The plan of an operation: its verb, and the events that it records."""
     verb = VERBS[operation.verb]
     if not operation.writes:
-        return cast(R, (yield from verb(execution, operation)))
+        return cast(R, (yield from verb(context, operation)))
     # A start reads it together with the other things that it needs.
     if verb is not start.start:
-        yield from events.check_listeners(execution)
-    result = yield from verb(execution, operation)
-    if execution.events:
-        yield from events.write(execution)
-    if execution.changes:
-        yield counters.append(execution.changes.take())
+        yield from events.check_listeners(context)
+    result = yield from verb(context, operation)
+    if context.events:
+        yield from events.write(context)
+    if context.changes:
+        yield counters.append(context.changes.take())
     return cast(R, result)

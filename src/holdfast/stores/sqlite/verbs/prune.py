@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import counters, steps
 from holdfast.stores.sqlite.verbs.audit import prune_audit
@@ -19,16 +19,16 @@ _CHAIN_JOBS = SQL["chain_jobs"]
 _DELETE_ATTEMPTS = SQL["delete_attempts"]
 
 
-def prune(execution: Execution, operation: Prune) -> Plan[list[str]]:
-    rows = yield Statement(_EXPIRED, {"now": execution.now, "limit": operation.limit})
+def prune(context: PlanContext, operation: Prune) -> Plan[list[str]]:
+    rows = yield Statement(_EXPIRED, {"now": context.now, "limit": operation.limit})
     expired = [chain_id for (chain_id,) in rows]
     if expired:
-        taken: dict[str, int] = dict((yield Statement(_TAKEN, {"ids": as_json(expired), "now": execution.now})))
+        taken: dict[str, int] = dict((yield Statement(_TAKEN, {"ids": as_json(expired), "now": context.now})))
         yield from _clear(taken)
         expired = [chain_id for chain_id in expired if chain_id not in taken]
-    yield from remove(execution, expired)
-    yield from prune_audit(execution)
-    yield from counters.add_up(execution)
+    yield from remove(context, expired)
+    yield from prune_audit(context)
+    yield from counters.add_up(context)
     return expired
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import asdict, replace
 
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.replacing import new_details
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, record
 from holdfast.stores.sqlite.verbs.blocking import end_at_once, name_blockers, wait_for
 
@@ -15,13 +15,13 @@ _REPLACE = SQL["replace"]
 _FORGET_BLOCKERS = SQL["forget_blockers"]
 
 
-def replace_chain(execution: Execution, chain_id: str, job: NewJob) -> Plan[None]:
+def replace_chain(context: PlanContext, chain_id: str, job: NewJob) -> Plan[None]:
     """Give the chain the input and the options of this start. A chain that has begun is not changed."""
     rows = yield Statement(_MAY_REPLACE, {"id": chain_id, "type": job.type, "key": job.key})
     if not rows:
         return
     waiting = yield from wait_for(job)
-    now = execution.now
+    now = context.now
     yield Statement(
         _REPLACE,
         {
@@ -39,6 +39,6 @@ def replace_chain(execution: Execution, chain_id: str, job: NewJob) -> Plan[None
     yield Statement(_FORGET_BLOCKERS, {"job_id": chain_id})
     yield from name_blockers(chain_id, job.after)
     if not waiting.open_blockers:
-        execution.hints.due.add(job.type)
-    execution.record("replaced", chain_id, chain_id, job.type, 0)
-    yield from end_at_once(execution, replace(job, id=chain_id, chain_id=chain_id), waiting)
+        context.hints.due.add(job.type)
+    context.record("replaced", chain_id, chain_id, job.type, 0)
+    yield from end_at_once(context, replace(job, id=chain_id, chain_id=chain_id), waiting)

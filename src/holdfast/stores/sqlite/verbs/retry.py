@@ -12,7 +12,7 @@ from holdfast.core.record import Record, Status
 from holdfast.core.steps import RemovedSteps
 from holdfast.engine.operations import RetryJobs
 from holdfast.errors import NotPending
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import blockers, chains, dependencies, steps
 from holdfast.stores.sqlite.verbs.audit import write_audit
@@ -25,7 +25,7 @@ _RETRY = SQL["retry"]
 _OPEN_BLOCKERS = SQL["retry_open_blockers"]
 
 
-def retry(execution: Execution, operation: RetryJobs) -> Plan[list[Record]]:
+def retry(context: PlanContext, operation: RetryJobs) -> Plan[list[Record]]:
     jobs = yield from with_status(operation.job_ids, (Status.FAILED, Status.CANCELLED), "failed or cancelled")
     again = {job.chain_id for job in jobs}
     for number, job in enumerate(jobs):
@@ -35,23 +35,23 @@ def retry(execution: Execution, operation: RetryJobs) -> Plan[list[Record]]:
             [(open_blockers,)] = yield Statement(_OPEN_BLOCKERS, {"job_id": job.id})
             if job.open_blockers > open_blockers:
                 raise NotPending.blocker_deleted(job.id, job.status)
-    yield from _check_keys(execution, jobs)
+    yield from _check_keys(context, jobs)
     yield from dependencies.check_retried(jobs)
     removed: dict[str, RemovedSteps] = {}
     if operation.from_step is not None:
         for job in jobs:
-            removed[job.id] = yield from steps.removed_steps(execution, job, operation.from_step)
+            removed[job.id] = yield from steps.removed_steps(context, job, operation.from_step)
     for job in {job.id: job for job in jobs}.values():
         status = Status.BLOCKED if job.open_blockers else Status.PENDING
         changes = {"status": status.value, "open_blockers": job.open_blockers, "details": job.details}
         if job.id in removed:
             yield from steps.remove_steps(job, removed[job.id])
             changes["details"] = next_epoch(job.details)
-        yield Statement(_RETRY, {"seq": job.seq, "now": execution.now, **changes})
+        yield Statement(_RETRY, {"seq": job.seq, "now": context.now, **changes})
         if status is Status.PENDING:
-            execution.hints.due.add(job.type)
-        yield from write_audit(execution, operation.audit, "retry", [(job.id, job.chain_id)])
-        execution.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
+            context.hints.due.add(job.type)
+        yield from write_audit(context, operation.audit, "retry", [(job.id, job.chain_id)])
+        context.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
     return (yield from existing(operation.job_ids))
 
 
@@ -64,7 +64,7 @@ def _with_open_blockers(job: Record, retried: set[str]) -> Plan[Record]:
     return replace(job, open_blockers=left)
 
 
-def _check_keys(execution: Execution, jobs: Sequence[Record]) -> Plan[None]:
+def _check_keys(context: PlanContext, jobs: Sequence[Record]) -> Plan[None]:
     """Raise NotPending if another unfinished chain has the key of a job to retry, or two of these jobs share a key."""
     holders: dict[tuple[str, str], str] = {}
     current = yield from chains.read({job.chain_id for job in jobs})
@@ -72,7 +72,7 @@ def _check_keys(execution: Execution, jobs: Sequence[Record]) -> Plan[None]:
         first = current[job.chain_id].first
         if first.key is None:
             continue
-        scope = {"since": EARLIEST, "exclude": "[]", "scope": "incomplete", "now": execution.now}
+        scope = {"since": EARLIEST, "exclude": "[]", "scope": "incomplete", "now": context.now}
         rows = yield Statement(_FIND_KEY, {"key": first.key, "type": first.type, **scope})
         holder = holders.setdefault((first.type, first.key), rows[0][0] if rows else first.id)
         if holder != first.id:

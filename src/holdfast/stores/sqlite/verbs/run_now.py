@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import RunNow
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import steps
 from holdfast.stores.sqlite.verbs.audit import write_audit
@@ -13,16 +13,16 @@ from holdfast.stores.sqlite.verbs.get_jobs import existing, with_status
 _RUN_NOW = SQL["run_now"]
 
 
-def run_now(execution: Execution, operation: RunNow) -> Plan[list[Record]]:
+def run_now(context: PlanContext, operation: RunNow) -> Plan[list[Record]]:
     jobs = yield from with_status(operation.job_ids, (Status.PENDING,), "pending")
     hurried: dict[str, Record] = {}
     for job in jobs:
-        if (yield from steps.end_sleeps(execution, job)) or not (yield from steps.waits_for(job)):
+        if (yield from steps.end_sleeps(context, job)) or not (yield from steps.waits_for(job)):
             hurried[job.id] = job
-    later = [(job.id, job.chain_id) for job in hurried.values() if job.scheduled_at > execution.now]
-    yield from write_audit(execution, operation.audit, "run_now", later)
+    later = [(job.id, job.chain_id) for job in hurried.values() if job.scheduled_at > context.now]
+    yield from write_audit(context, operation.audit, "run_now", later)
     for job in hurried.values():
-        yield Statement(_RUN_NOW, {"seq": job.seq, "now": execution.now})
-        execution.hints.due.add(job.type)
-        execution.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
+        yield Statement(_RUN_NOW, {"seq": job.seq, "now": context.now})
+        context.hints.due.add(job.type)
+        context.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
     return (yield from existing(operation.job_ids))

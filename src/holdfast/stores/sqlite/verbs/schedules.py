@@ -12,7 +12,7 @@ from holdfast.engine.operations import (
     Started,
     StoredSchedule,
 )
-from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs.audit import write_audit
 from holdfast.stores.sqlite.verbs.start import start
@@ -25,25 +25,25 @@ _WRITE = SQL["write_schedule"]
 _DELETE = SQL["delete_schedule"]
 
 
-def get_schedules(execution: Execution, operation: GetSchedules) -> Plan[FoundSchedules]:
+def get_schedules(context: PlanContext, operation: GetSchedules) -> Plan[FoundSchedules]:
     rows = yield Statement(_GET, {"names": None if operation.names is None else as_json(operation.names)})
-    return FoundSchedules(execution.now, [StoredSchedule(*row) for row in rows])
+    return FoundSchedules(context.now, [StoredSchedule(*row) for row in rows])
 
 
-def due_schedules(execution: Execution, operation: DueSchedules) -> Plan[FoundSchedules]:
-    parameters = {"types": as_json(operation.types), "now": execution.now}
+def due_schedules(context: PlanContext, operation: DueSchedules) -> Plan[FoundSchedules]:
+    parameters = {"types": as_json(operation.types), "now": context.now}
     rows = yield Statement(_DUE, parameters | {"limit": operation.limit})
     [(later,)] = yield Statement(_NEXT, parameters)
-    wait = None if later is None else later - execution.now
-    return FoundSchedules(execution.now, [StoredSchedule(*row) for row in rows], wait)
+    wait = None if later is None else later - context.now
+    return FoundSchedules(context.now, [StoredSchedule(*row) for row in rows], wait)
 
 
-def change_schedule(execution: Execution, operation: ChangeSchedule) -> Plan[list[Started] | None]:
+def change_schedule(context: PlanContext, operation: ChangeSchedule) -> Plan[list[Started] | None]:
     rows = yield Statement(_VERSION, {"name": operation.name})
     version = rows[0][0] if rows else None
     if version not in (operation.expected, operation.version):
         return None
-    started = yield from start(execution, Start(operation.starts))
+    started = yield from start(context, Start(operation.starts))
     if version != operation.expected:  # an earlier try wrote it
         return started
     if operation.body is None:
@@ -60,6 +60,6 @@ def change_schedule(execution: Execution, operation: ChangeSchedule) -> Plan[lis
             },
         )
     if operation.announce:
-        execution.hints.due.add(SCHEDULES_CHANGED)
-    yield from write_audit(execution, operation.audit, operation.action, [(operation.name, None)])
+        context.hints.due.add(SCHEDULES_CHANGED)
+    yield from write_audit(context, operation.audit, operation.action, [(operation.name, None)])
     return started

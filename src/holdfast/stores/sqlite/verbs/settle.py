@@ -11,7 +11,7 @@ from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled, Start
-from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import attempts, blockers, insert, start, steps
 from holdfast.stores.sqlite.verbs.counters import append
@@ -55,28 +55,28 @@ class _Completions:
         self._counted: list[_Job] = []
         self._continuations: list[NewJob] = []
 
-    def add(self, execution: Execution, job: _Job, settlement: Settlement) -> None:
+    def add(self, context: PlanContext, job: _Job, settlement: Settlement) -> None:
         next_job = settlement.continuation
         self._counted.append(job)
         if next_job is None:
-            execution.hints.finished.add(job.chain_id)
+            context.hints.finished.add(job.chain_id)
         else:
             self._continuations.append(next_job)
         if settlement.keep is not None:
             self._kept.append((settlement.keep, job.seq, job.token))
-        self._jobs.append(_completion(execution, job, settlement))
+        self._jobs.append(_completion(context, job, settlement))
 
-    def flush(self, execution: Execution) -> Plan[None]:
+    def flush(self, context: PlanContext) -> Plan[None]:
         if self._continuations:
-            rows = [insert.row(execution, job) for job in self._continuations]
-            yield from insert.add_plain(execution, self._continuations, rows)
+            rows = [insert.row(context, job) for job in self._continuations]
+            yield from insert.add_plain(context, self._continuations, rows)
         if self._kept:
             yield Many(_KEEP, self._kept)
         if self._jobs:
             has_lanes = any(job.has_lanes for job in self._counted)
             yield Many(_COMPLETED_LANES if has_lanes else _COMPLETED, self._jobs)
             # Written here and not with the other changes of the operation: this is part of every settlement.
-            yield append(self._changes(execution.now))
+            yield append(self._changes(context.now))
         self._jobs, self._kept, self._counted, self._continuations = [], [], [], []
 
     def _changes(self, now: Micros) -> list[CounterChange]:
@@ -89,7 +89,7 @@ class _Completions:
         ]
 
 
-def settle(execution: Execution, operation: Settle) -> Plan[list[Settled]]:
+def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
     rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in operation.settlements])})
     jobs = {row[0]: _Job(*row) for row in rows}
     settled: dict[str, Status] = {}
@@ -104,19 +104,19 @@ def settle(execution: Execution, operation: Settle) -> Plan[list[Settled]]:
             continue
         if settlement.ahead and job.started_at is not None:
             job = job._replace(started_at=job.started_at + settlement.ahead)
-        if not may_be_awaited and _changes_no_other_job(execution, job, settlement):
-            together.add(execution, job, settlement)
+        if not may_be_awaited and _changes_no_other_job(context, job, settlement):
+            together.add(context, job, settlement)
             answer = _WRITTEN
         else:
-            yield from together.flush(execution)
-            answer = yield from _settle(execution, job, settlement)
+            yield from together.flush(context)
+            answer = yield from _settle(context, job, settlement)
             # It may have created jobs that wait for the chains of the next settlements.
             next_job = settlement.continuation
             may_be_awaited |= bool(settlement.starts or (next_job is not None and next_job.after))
         if answer.refused is None:
             settled[job_id] = settlement.status
         answers.append(answer)
-    yield from together.flush(execution)
+    yield from together.flush(context)
     return answers
 
 
@@ -130,98 +130,96 @@ def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -
     return Settled(lost=lost_reason(status, job.token, settlement.claim.token))
 
 
-def _changes_no_other_job(execution: Execution, job: _Job, settlement: Settlement) -> bool:
+def _changes_no_other_job(context: PlanContext, job: _Job, settlement: Settlement) -> bool:
     next_job = settlement.continuation
     return (
         settlement.status is Status.COMPLETED
         and not settlement.starts
-        and not execution.listening
+        and not context.listening
         and (not job.awaited if next_job is None else not next_job.after)
     )
 
 
-def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Settled]:
+def _settle(context: PlanContext, job: _Job, settlement: Settlement) -> Plan[Settled]:
     next_job = settlement.continuation
     refused = None
     if settlement.starts:
-        refused = yield from start.check_starts(execution, settlement.starts, settlement.expected)
+        refused = yield from start.check_starts(context, settlement.starts, settlement.expected)
     if refused is None and next_job is not None:
         refused = yield from start.check_continuation(next_job, settlement.starts, settlement.expected)
     if refused is not None:
         return Settled(refused=refused)
     if settlement.starts:
-        yield from start.start(execution, Start(settlement.starts))
+        yield from start.start(context, Start(settlement.starts))
     written = {"seq": job.seq, "token": job.token, "keep": settlement.keep, "started_at": job.started_at}
     if counted := settled_kind(settlement.status, settlement.outcome):
-        _count(execution, job, counted, settlement)
+        _count(context, job, counted, settlement)
     match settlement.status:
         case Status.COMPLETED:
             if next_job is not None:
-                yield from start.add(execution, next_job)
+                yield from start.add(context, next_job)
             if settlement.keep is not None:
                 yield Many(_KEEP, [(settlement.keep, job.seq, job.token)])
             statement = _COMPLETED_LANES if job.has_lanes else _COMPLETED
-            yield Statement(statement, _completion(execution, job, settlement))
-            execution.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+            yield Statement(statement, _completion(context, job, settlement))
+            context.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
             if next_job is None:
-                execution.hints.finished.add(job.chain_id)
-                return Settled(unblocked=tuple((yield from blockers.completed(execution, job.chain_id))))
+                context.hints.finished.add(job.chain_id)
+                return Settled(unblocked=tuple((yield from blockers.completed(context, job.chain_id))))
         case Status.PENDING if settlement.outcome == "released":
-            yield _past(execution, job, "released", None, job.scheduled_at)
+            yield _past(context, job, "released", None, job.scheduled_at)
             yield Statement(_RELEASED, written | {"begun": settlement.begun})
-            execution.hints.due.add(job.type)
-            execution.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
+            context.hints.due.add(job.type)
+            context.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING if settlement.outcome == "suspended":
-            due = yield from steps.suspend(execution, job.id, job.chain_id, settlement.claim.token, settlement.waits)
-            yield _past(execution, job, "suspended", None, due)
+            due = yield from steps.suspend(context, job.id, job.chain_id, settlement.claim.token, settlement.waits)
+            yield _past(context, job, "suspended", None, due)
             yield Statement(_SUSPENDED, written | {"scheduled_at": due})
-            execution.hints.due.add(job.type)
-            execution.record("suspended", job.id, job.chain_id, job.type, job.attempt - 1)
+            context.hints.due.add(job.type)
+            context.record("suspended", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING if settlement.outcome == "mismatched":
-            due = execution.now + settlement.delay
-            yield _past(execution, job, "mismatched", settlement.error, due)
-            yield Statement(
-                _MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": execution.now}
-            )
-            execution.hints.due.add(job.type)
-            execution.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
+            due = context.now + settlement.delay
+            yield _past(context, job, "mismatched", settlement.error, due)
+            yield Statement(_MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": context.now})
+            context.hints.due.add(job.type)
+            context.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING:
-            due = max(execution.now, execution.now + settlement.delay if settlement.at is None else settlement.at)
-            yield _past(execution, job, settlement.outcome, settlement.error, due)
+            due = max(context.now, context.now + settlement.delay if settlement.at is None else settlement.at)
+            yield _past(context, job, settlement.outcome, settlement.error, due)
             yield Statement(_PENDING, written | {"error": settlement.error, "scheduled_at": due})
-            execution.hints.due.add(job.type)
+            context.hints.due.add(job.type)
             kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
-            execution.record(kind, job.id, job.chain_id, job.type, job.attempt)
+            context.record(kind, job.id, job.chain_id, job.type, job.attempt)
         case ended:
-            yield _past(execution, job, settlement.outcome, settlement.error, None)
+            yield _past(context, job, settlement.outcome, settlement.error, None)
             given_back = int(settlement.outcome == "mismatched")
-            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": execution.now}
+            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": context.now}
             fingerprint = None if settlement.failure is None else settlement.failure.fingerprint
             yield Statement(_ENDED, written | changes | {"fingerprint": fingerprint})
-            execution.hints.finished.add(job.chain_id)
-            execution.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
-            return Settled(unblocked=tuple((yield from blockers.broken(execution, job.chain_id))))
+            context.hints.finished.add(job.chain_id)
+            context.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
+            return Settled(unblocked=tuple((yield from blockers.broken(context, job.chain_id))))
     return _WRITTEN
 
 
-def _count(execution: Execution, job: _Job, kind: Kind, settlement: Settlement) -> None:
+def _count(context: PlanContext, job: _Job, kind: Kind, settlement: Settlement) -> None:
     change = counters.ended(
         job.type,
         kind,
-        execution.now,
+        context.now,
         scheduled_at=job.scheduled_at,
         started_at=job.started_at,
         timed=settlement.outcome != "mismatched",
     )
-    execution.count(change, job.id, settlement.failure)
+    context.count(change, job.id, settlement.failure)
 
 
-def _completion(execution: Execution, job: _Job, settlement: Settlement) -> Row:
+def _completion(context: PlanContext, job: _Job, settlement: Settlement) -> Row:
     """The parameters of `settle_completed`, in order."""
-    now = execution.now
+    now = context.now
     ended = now if settlement.continuation is None else None
     return settlement.output, job.started_at, now, ended, job.seq, job.token
 
 
-def _past(execution: Execution, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
-    return attempts.past_attempt(execution, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)
+def _past(context: PlanContext, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
+    return attempts.past_attempt(context, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)

@@ -11,7 +11,7 @@ from holdfast.core.record import ChainRecord
 from holdfast.core.replacing import replaces
 from holdfast.engine.operations import PreviewStart, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.stores.sql.plan import Execution, Plan, Row, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import blockers, chains, dependencies, events
 from holdfast.stores.sqlite.verbs.blocking import end_at_once, name_blockers, wait_for
@@ -27,22 +27,22 @@ EARLIEST = -(1 << 63)
 """Earlier than every creation time."""
 
 
-def start(execution: Execution, operation: Start) -> Plan[list[Started]]:
+def start(context: PlanContext, operation: Start) -> Plan[list[Started]]:
     """Create the chains that do not exist yet.
 
     It also reads whether a listener is registered. For one job, the same statement reads it.
     """
     if len(operation.jobs) == 1 and operation.jobs[0].key is None and not operation.jobs[0].after:
-        return [(yield from _start_plain(execution, operation.jobs[0]))]
-    yield from events.check_listeners(execution)
-    found = yield from _find(execution, operation.jobs)
+        return [(yield from _start_plain(context, operation.jobs[0]))]
+    yield from events.check_listeners(context)
+    found = yield from _find(context, operation.jobs)
     if (refused := (yield from _refused(operation.jobs, found))) is not None:
         raise refused
-    return (yield from _create(execution, operation.jobs, found))
+    return (yield from _create(context, operation.jobs, found))
 
 
-def preview(execution: Execution, operation: PreviewStart) -> Plan[list[ChainRecord | None]]:
-    found = yield from _find(execution, operation.jobs)
+def preview(context: PlanContext, operation: PreviewStart) -> Plan[list[ChainRecord | None]]:
+    found = yield from _find(context, operation.jobs)
     stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})
     to_be = {job.id: create(job) for job, chain_id in zip(operation.jobs, found, strict=True) if chain_id is None}
     return [
@@ -51,9 +51,9 @@ def preview(execution: Execution, operation: PreviewStart) -> Plan[list[ChainRec
     ]
 
 
-def check_starts(execution: Execution, jobs: Sequence[NewJob], expected: Sequence[str]) -> Plan[HoldfastError | None]:
+def check_starts(context: PlanContext, jobs: Sequence[NewJob], expected: Sequence[str]) -> Plan[HoldfastError | None]:
     """Why these starts cannot be written with the ids that the transaction returned before; None if they can."""
-    found = yield from _find(execution, jobs)
+    found = yield from _find(context, jobs)
     for job, chain_id, reported in zip(jobs, found, expected, strict=True):
         if (chain_id or job.id) != reported:
             return Conflict(
@@ -86,26 +86,26 @@ def check_continuation(job: NewJob, starts: Sequence[NewJob], expected: Sequence
     return (yield from dependencies.cycle(job.chain_id, job.after, beside))
 
 
-def add(execution: Execution, job: NewJob) -> Plan[None]:
+def add(context: PlanContext, job: NewJob) -> Plan[None]:
     """Create a job. It is blocked if one of its blockers has not completed."""
     if job.after:
-        yield from _add_blocked(execution, job, None)
+        yield from _add_blocked(context, job, None)
     else:
-        yield from add_one(execution, job, row(execution, job))
+        yield from add_one(context, job, row(context, job))
 
 
-def _start_plain(execution: Execution, job: NewJob) -> Plan[Started]:
+def _start_plain(context: PlanContext, job: NewJob) -> Plan[Started]:
     """Start one job without key and blockers, the most frequent case. The general code takes twice as long."""
-    [(seq, root, execution.listening)] = yield Statement(_START_ONE, {"id": job.id, "now": execution.now})
+    [(seq, root, context.listening)] = yield Statement(_START_ONE, {"id": job.id, "now": context.now})
     if root is not None:
         return Started((yield from chains.read({root}))[root], True)
-    values = row(execution, job, seq + 1)
-    yield from add_one(execution, job, values)
+    values = row(context, job, seq + 1)
+    yield from add_one(context, job, values)
     record = new_record(*values)
     return Started(ChainRecord(record, record), False)
 
 
-def _find(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
+def _find(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
     """For each job, the chain that already exists for it, in the store or earlier in the batch; None for a new one."""
     known: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": as_json([job.id for job in jobs])})))
     keyed: dict[tuple[str, str], list[str]] = {}
@@ -114,7 +114,7 @@ def _find(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str | None]
         match = known.get(job.id)
         if match is None and job.key is not None:
             made = keyed.setdefault((job.type, job.key), [])
-            match = yield from _find_key(execution, job, made)
+            match = yield from _find_key(context, job, made)
             if match is None:
                 made.append(job.id)
         if match is None:
@@ -123,7 +123,7 @@ def _find(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str | None]
     return found
 
 
-def _find_key(execution: Execution, job: NewJob, made: list[str]) -> Plan[str | None]:
+def _find_key(context: PlanContext, job: NewJob, made: list[str]) -> Plan[str | None]:
     """The newest chain in the dedup scope of a job. `made` are chains with the same key earlier in the batch."""
     if job.window is None or job.window > 0:
         for chain_id in reversed(made):
@@ -134,10 +134,10 @@ def _find_key(execution: Execution, job: NewJob, made: list[str]) -> Plan[str | 
         {
             "key": job.key,
             "type": job.type,
-            "since": EARLIEST if job.window is None else execution.now - job.window,
+            "since": EARLIEST if job.window is None else context.now - job.window,
             "exclude": as_json(job.exclude),
             "scope": job.dedup,
-            "now": execution.now,
+            "now": context.now,
         },
     )
     return rows[0][0] if rows else None
@@ -170,7 +170,7 @@ def _refused(jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[Holdfa
     return None
 
 
-def _create(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
+def _create(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
     [(seq,)] = yield Statement(_LAST_SEQ)
     made: dict[str, ChainRecord] = {}
     plain: list[NewJob] = []
@@ -181,20 +181,20 @@ def _create(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | 
         seq += 1
         if job.after:
             if plain:
-                yield from add_plain(execution, plain, rows)
+                yield from add_plain(context, plain, rows)
                 plain, rows = [], []
-            yield from _add_blocked(execution, job, seq)
+            yield from _add_blocked(context, job, seq)
             [(seq,)] = yield Statement(_LAST_SEQ)  # a job that failed at once may have started its hook
         else:
             plain.append(job)
-            rows.append(row(execution, job, seq))
+            rows.append(row(context, job, seq))
             record = new_record(*rows[-1])
             made[job.id] = ChainRecord(record, record)
     if plain:
-        yield from add_plain(execution, plain, rows)
+        yield from add_plain(context, plain, rows)
     for job, chain_id in zip(jobs, found, strict=True):
         if chain_id is not None and replaces(job, chain_id):
-            yield from replace_chain(execution, chain_id, job)
+            yield from replace_chain(context, chain_id, job)
             made.pop(chain_id, None)
     # Existing chains are read, and so are new ones with blockers: a failed blocker may have failed them at once.
     roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
@@ -203,13 +203,13 @@ def _create(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | 
     return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
 
 
-def _add_blocked(execution: Execution, job: NewJob, seq: int | None) -> Plan[None]:
+def _add_blocked(context: PlanContext, job: NewJob, seq: int | None) -> Plan[None]:
     waiting = yield from wait_for(job)
-    yield from insert_rows([row(execution, job, seq, waiting.open_blockers)])
+    yield from insert_rows([row(context, job, seq, waiting.open_blockers)])
     yield from enter_lanes((job,))
     yield from name_blockers(job.id, job.after)
-    yield Statement(COUNT_UP, {"type": job.type, "minute": execution.now // MINUTE, "jobs": 1})
+    yield Statement(COUNT_UP, {"type": job.type, "minute": context.now // MINUTE, "jobs": 1})
     if not waiting.open_blockers:
-        execution.hints.due.add(job.type)
-    execution.record("created", job.id, job.chain_id, job.type, 0)
-    yield from end_at_once(execution, job, waiting)
+        context.hints.due.add(job.type)
+    context.record("created", job.id, job.chain_id, job.type, 0)
+    yield from end_at_once(context, job, waiting)

@@ -11,7 +11,7 @@ from holdfast.core.record import Record
 from holdfast.core.steps import RemovedSteps, StepRow, Wait, due_after, removed_from
 from holdfast.engine.operations import GetMessages, GetSteps, SaveSteps, SendMessage
 from holdfast.errors import AlreadyCompleted, StepNotFound
-from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import chains
 from holdfast.stores.sqlite.verbs.audit import write_audit
@@ -34,7 +34,7 @@ _MESSAGES_DELETE = SQL["messages_delete"]
 _RUN_NOW = SQL["run_now"]
 
 
-def save_steps(execution: Execution, operation: SaveSteps) -> Plan[list[LostReason | None]]:
+def save_steps(context: PlanContext, operation: SaveSteps) -> Plan[list[LostReason | None]]:
     ids = {checkpoint.claim.job_id for checkpoint in operation.checkpoints}
     jobs = {id: (status, token) for id, status, token in (yield Statement(HOLDERS, {"ids": as_json(ids)}))}
     answers: list[LostReason | None] = []
@@ -44,7 +44,7 @@ def save_steps(execution: Execution, operation: SaveSteps) -> Plan[list[LostReas
         reason = lost_reason(status, token, each.claim.token)
         answers.append(reason)
         if reason is None:
-            row = each.row(execution.now)
+            row = each.row(context.now)
             rows.append((
                 each.claim.job_id, row.name, row.each, row.kind, row.number, row.attempt, row.epoch, row.started_at,
                 row.finished_at, row.result, row.error,
@@ -54,14 +54,14 @@ def save_steps(execution: Execution, operation: SaveSteps) -> Plan[list[LostReas
     return answers
 
 
-def get_steps(execution: Execution, operation: GetSteps) -> Plan[list[list[StepRow]]]:
+def get_steps(context: PlanContext, operation: GetSteps) -> Plan[list[list[StepRow]]]:
     found: dict[str, list[StepRow]] = {id: [] for id in operation.job_ids}
     for job_id, *columns in (yield Statement(_GET, {"ids": as_json(found)})):
         found[job_id].append(StepRow(*columns))
     return [found[id] for id in operation.job_ids]
 
 
-def get_messages(execution: Execution, operation: GetMessages) -> Plan[list[bytes | None]]:
+def get_messages(context: PlanContext, operation: GetMessages) -> Plan[list[bytes | None]]:
     values: list[bytes | None] = []
     for chain_id, name in operation.names:
         rows = yield Statement(_MESSAGE, {"chain_id": chain_id, "name": name})
@@ -69,7 +69,7 @@ def get_messages(execution: Execution, operation: GetMessages) -> Plan[list[byte
     return values
 
 
-def send(execution: Execution, operation: SendMessage) -> Plan[bool]:
+def send(context: PlanContext, operation: SendMessage) -> Plan[bool]:
     [chain] = yield from chains.need([operation.chain_id])
     if chain.last.status.finished:
         raise AlreadyCompleted(operation.chain_id)
@@ -77,27 +77,27 @@ def send(execution: Execution, operation: SendMessage) -> Plan[bool]:
     [(value, job_id, token)] = (yield Statement(_MESSAGE, message)) or [(None, None, None)]
     if value is not None:
         return False
-    yield Statement(_MESSAGE_SAVE, message | {"value": operation.value, "now": execution.now})
-    yield from write_audit(execution, operation.audit, "send", [(operation.chain_id, operation.chain_id)])
+    yield Statement(_MESSAGE_SAVE, message | {"value": operation.value, "now": context.now})
+    yield from write_audit(context, operation.audit, "send", [(operation.chain_id, operation.chain_id)])
     for seq, id, chain_id, type, attempt, _ in (yield Statement(_WAITER, {"job_id": job_id, "token": token})):
-        yield Statement(_RUN_NOW, {"seq": seq, "now": execution.now})
-        execution.hints.due.add(type)
-        execution.record("hurried", id, chain_id, type, attempt)
+        yield Statement(_RUN_NOW, {"seq": seq, "now": context.now})
+        context.hints.due.add(type)
+        context.record("hurried", id, chain_id, type, attempt)
     return True
 
 
-def suspend(execution: Execution, job_id: str, chain_id: str, token: str, waits: Sequence[Wait]) -> Plan[Micros]:
+def suspend(context: PlanContext, job_id: str, chain_id: str, token: str, waits: Sequence[Wait]) -> Plan[Micros]:
     """Store what a suspended job waits for. Returns when it is due."""
-    due = due_after(waits, execution.now)
+    due = due_after(waits, context.now)
     for wait in waits:
-        row = wait.row(execution.now)
+        row = wait.row(context.now)
         columns = ("name", "each", "kind", "number", "attempt", "epoch", "started_at", "wake_at")
         yield Statement(_WAIT, {"job_id": job_id, **{name: getattr(row, name) for name in columns}})
         if wait.kind == "receive":
             message = {"chain_id": chain_id, "name": wait.name}
             rows = yield Statement(_MESSAGE, message)
             if rows and rows[0][0] is not None:
-                due = execution.now
+                due = context.now
             else:
                 yield Statement(_MESSAGE_WAIT, message | {"job_id": job_id, "token": token})
     return due
@@ -109,17 +109,17 @@ def waits_for(job: Record) -> Plan[tuple[str, ...]]:
     return tuple([name for (name,) in rows])
 
 
-def end_sleeps(execution: Execution, job: Record) -> Plan[bool]:
+def end_sleeps(context: PlanContext, job: Record) -> Plan[bool]:
     """End the open sleeps of a job. Returns whether it had one."""
     [(sleeps,)] = yield Statement(_SLEEPS_OPEN, {"job_id": job.id})
     if sleeps:
-        yield Statement(_SLEEPS_END, {"job_id": job.id, "now": execution.now})
+        yield Statement(_SLEEPS_END, {"job_id": job.id, "now": context.now})
     return bool(sleeps)
 
 
-def removed_steps(execution: Execution, job: Record, name: str) -> Plan[RemovedSteps]:
+def removed_steps(context: PlanContext, job: Record, name: str) -> Plan[RemovedSteps]:
     """What a retry from this step removes. StepNotFound if the job has no such step."""
-    [rows] = yield from get_steps(execution, GetSteps((job.id,)))
+    [rows] = yield from get_steps(context, GetSteps((job.id,)))
     removed = removed_from(rows, name)
     if removed is None:
         raise StepNotFound(job.id, name)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from holdfast.core.clock import Micros
 from holdfast.engine.generators import drive
 from holdfast.engine.wakeups import Hints
-from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sql.plan import Plan, PlanContext
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.execute import Execute, executor
 from holdfast.stores.sqlite.errors import is_busy, translate
@@ -74,20 +74,20 @@ class WriteConnection:
         self, connection: sqlite3.Connection, execute: Execute, request: WriteRequest, *, alone: bool
     ) -> Hints:
         """Perform one of several operations. Returns its hints. Its own error undoes only this operation."""
-        execution = Execution(self._clock())
+        context = PlanContext(self._clock())
         if not alone:
             connection.execute("savepoint one")
         try:
-            request.result = drive(plan(request.operation, execution), execute)
+            request.result = drive(plan(request.operation, context), execute)
         except Exception as error:
             if not connection.in_transaction or translate(error, self._file.name) is not None:
                 raise  # an error of the store concerns all operations
             connection.execute("rollback" if alone else "rollback to one")
             request.error = error
-            execution.hints = _NOTHING
+            context.hints = _NOTHING
         if not alone:
             connection.execute("release one")
-        return execution.hints
+        return context.hints
 
     def translated(self, error: sqlite3.Error) -> BaseException:
         ours = translate(error, self._file.name)

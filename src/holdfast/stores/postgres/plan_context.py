@@ -1,4 +1,4 @@
-"""One execution of a verb: its time, its events, and the hints that it sends after the commit."""
+"""The context of a plan: its time, its events, and the hints that are sent after the commit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RECORD = SQL["record_events"]
 
 
 @dataclass(slots=True)
-class Execution(plan.Execution):
+class PlanContext(plan.PlanContext):
     """The context of a plan: its time, and what it collects. `now` is set by `begin`."""
 
     now: Micros = 0
