@@ -128,7 +128,7 @@ async def test_what_an_action_includes(client: Client, bulk: Client, monkeypatch
     assert (await bulk.wait(paused)).skips == [Skip("charge", "not permitted")]
 
     with monkeypatch.context() as patch:
-        patch.setattr(members, "_PAGE", 1)
+        patch.setattr(members, "_PREVIEW_PAGE", 1)
         seen = await preview(store, "cancel", Filter())
         assert (seen.count, seen.complete, seen.types) == (3, True, ["charge"]), "from the counts of the store"
     monkeypatch.setattr(members, "MOST", 2)
@@ -145,8 +145,8 @@ async def test_a_filter_that_reads_too_much_changes_nothing(
     client: Client, bulk: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await scheduled(client, 3)
-    monkeypatch.setattr(members, "_PAGE", 1)
-    monkeypatch.setattr(members, "FIX_SECONDS", 0.0)
+    for page in ("_PAGE", "_PREVIEW_PAGE"):
+        monkeypatch.setattr(members, page, 1)
 
     seen = await preview(client.store, "cancel", Filter(chain_types=("charge",)), seconds=0.0)
     with pytest.raises(FilterTooBroad, match="narrow"):

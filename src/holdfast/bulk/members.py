@@ -19,9 +19,11 @@ MOST: Final = 100_000
 MOST_BYTES: Final = 8 << 20
 """Ids of all members together, in bytes: they are the input of a job."""
 SHOWN: Final = 20
-PREVIEW_SECONDS: Final = 0.06
+PREVIEW_SECONDS: Final = 0.04
 FIX_SECONDS: Final = 20.0
 _PAGE: Final = 1000
+_PREVIEW_PAGE: Final = 250
+"""A count ends after the page in which its time is over, so that pages are small."""
 
 
 class FilterTooBroad(HoldfastError):
@@ -88,7 +90,7 @@ async def preview(
     members = Members()
     shown: list[ChainRecord] = []
     try:
-        page = _PAGE if counted is None else SHOWN + 1
+        page = _PREVIEW_PAGE if counted is None else SHOWN + 1
         async for chain in _matching(store, action, chosen, seconds, page=page):
             if not members.add(chain):
                 break

@@ -13,7 +13,7 @@ for _, chain in ipairs(op) do
     end
     row[1] = int(size)
     for _, id in ipairs(job_ids(chain)) do
-      for _, blocker in ipairs(load(id).blockers > 0 and blockers_of(load(id)) or {}) do
+      for _, blocker in ipairs(load(id).blockers > 0 and references.blockers_of(load(id)) or {}) do
         row[#row + 1] = blocker
       end
     end

@@ -26,7 +26,7 @@ end
 local n = 1
 while op[2] and n <= #to_delete and jobs <= most do
   for _, id in ipairs(job_ids(to_delete[n])) do
-    for _, blocker in ipairs(load(id).blockers > 0 and blockers_of(load(id)) or {}) do
+    for _, blocker in ipairs(load(id).blockers > 0 and references.blockers_of(load(id)) or {}) do
       mark(blocker)
     end
   end
@@ -38,22 +38,22 @@ if jobs > most or releasing_now then
 end
 
 local dependents = 0
-local references = { 'StillReferenced' }
+local refused = { 'StillReferenced' }
 for _, chain in ipairs(to_delete) do
-  for _, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, most)) do
-    local job = read_member(member)
+  for _, member in ipairs(redis.call('ZRANGE', references.dependents_key(chain), 0, most)) do
+    local job = references.read_member(member)
     dependents = dependents + 1
     if not marked[chain_of(job)] then
-      references[#references + 1] = chain
-      references[#references + 1] = job.id
+      refused[#refused + 1] = chain
+      refused[#refused + 1] = job.id
     end
   end
   if dependents > most then
     return { 'many' }
   end
 end
-if #references > 1 then
-  return references
+if #refused > 1 then
+  return refused
 end
 
 redis.call('DEL', KEYS[2])

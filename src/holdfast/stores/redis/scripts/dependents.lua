@@ -8,10 +8,10 @@ local answer, left = { '', '' }, op[3]
 for n, chain in ipairs(op[1]) do
   local after = n == 1 and op[2] or 0
   local rows = redis.call(
-    'ZRANGEBYSCORE', dependents_key(chain), '(' .. int(after), '+inf', 'WITHSCORES', 'LIMIT', 0, left
+    'ZRANGEBYSCORE', references.dependents_key(chain), '(' .. int(after), '+inf', 'WITHSCORES', 'LIMIT', 0, left
   )
   for row = 1, #rows, 2 do
-    local job = read_member(rows[row])
+    local job = references.read_member(rows[row])
     answer[#answer + 1] = { chain, job.id, chain_of(job) }
     after, left = rows[row + 1], left - 1
   end

@@ -3,8 +3,8 @@
 -- include: references
 -- op: { chain id, most }
 local answer = {}
-for _, member in ipairs(redis.call('ZRANGE', dependents_key(op[1]), 0, op[2] - 1)) do
-  local job = read_member(member)
+for _, member in ipairs(redis.call('ZRANGE', references.dependents_key(op[1]), 0, op[2] - 1)) do
+  local job = references.read_member(member)
   if job then
     show(answer, job.id)
   end

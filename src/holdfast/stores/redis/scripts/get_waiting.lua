@@ -9,7 +9,7 @@ local answer, named = {}, 0
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', listed_jobs(BLOCKED), '(' .. int(op[1]), '+inf', 'LIMIT', 0, op[2])) do
   local job = load(id)
   local row = { int(job.seq), chain_of(job) }
-  for _, chain in ipairs(blockers_of(job)) do
+  for _, chain in ipairs(references.blockers_of(job)) do
     row[#row + 1] = chain
   end
   answer[#answer + 1] = row

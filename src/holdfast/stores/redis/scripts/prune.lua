@@ -49,7 +49,7 @@ local answer, kept, jobs, changed = { '0', #past_keep < op[1] and 'end' or '' },
 for _, chain in ipairs(past_keep) do
   if not is_chain(chain) then
     index_remove(prefix .. 'expiring', chain)
-  elseif redis.call('EXISTS', dependents_key(chain)) == 0 and not releasing(chain) and not holds_order(last_of(chain)) then
+  elseif redis.call('EXISTS', references.dependents_key(chain)) == 0 and not releasing(chain) and not holds_order(last_of(chain)) then
     jobs = jobs + length(chain)
     if jobs > MAX_REMOVED and changed > 0 then
       answer[2] = ''

@@ -13,8 +13,8 @@ end
 local waiting, removable = {}, {}
 for _, chain in ipairs(chains) do
   removable[chain], waiting[chain] = is_chain(chain) and not releasing(chain), {}
-  for n, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #chains)) do
-    waiting[chain][n] = chain_of(read_member(member))
+  for n, member in ipairs(redis.call('ZRANGE', references.dependents_key(chain), 0, #chains)) do
+    waiting[chain][n] = chain_of(references.read_member(member))
   end
   if #waiting[chain] > #chains then
     removable[chain] = false

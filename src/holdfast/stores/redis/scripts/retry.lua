@@ -25,7 +25,7 @@ end
 
 -- open_after_retry: how many blockers a job with `when=` waits for after the retry; or nil, and why it is refused.
 local function open_after_retry(job)
-  local chains = blockers_of(job)
+  local chains = references.blockers_of(job)
   local status, left = rules.status(job.on_blocker_failure, chains, retried)
   if status == CANCELLED and job.blockers > 0 then
     return nil, { #chains < job.blockers and 'BlockerDeleted' or 'NoneFailed', job.id, job.status }
@@ -36,7 +36,7 @@ end
 -- open_completions: the same for a job that waits for completions. Its stored number is exact.
 local function open_completions(job)
   local open = 0
-  for _, chain in ipairs(job.open_blockers > 0 and blockers_of(job) or {}) do
+  for _, chain in ipairs(job.open_blockers > 0 and references.blockers_of(job) or {}) do
     if last_of(chain).status ~= COMPLETED or unreleased(job, chain) then
       open = open + 1
     end
@@ -73,7 +73,7 @@ end
 local blockers = {}
 for _, id in ipairs(ids) do
   local job = load(id)
-  blockers[chain_of(job)] = open_blockers[id] > 0 and blockers_of(job) or nil
+  blockers[chain_of(job)] = open_blockers[id] > 0 and references.blockers_of(job) or nil
 end
 for _, id in ipairs(ids) do
   local chain = chain_of(load(id))
@@ -107,7 +107,7 @@ for _, id in ipairs(ids) do
     job.status = job.open_blockers > 0 and BLOCKED or PENDING
     job.attempt, job.scheduled_at, job.finished_at, job.token = 0, now, nil, nil
     if job.blockers > 0 then
-      add_dependent(job, blockers_of(job))
+      references.add_dependent(job, references.blockers_of(job))
     end
     enter_status(job, 'retried')
     write_audit(op[3], 'retry', id, chain_of(job))

@@ -50,6 +50,6 @@ local function block(job)
     local status, left = rules.status(job.on_blocker_failure, job.after, {})
     job.status, job.open_blockers = status == PENDING and PENDING or BLOCKED, left
   end
-  add_dependent(job, job.after, given)
+  references.add_dependent(job, job.after, given)
   return broken
 end

@@ -83,7 +83,7 @@ local function enter_status(job, kind, field, bytes, handed_over)
   elseif FINISHED[job.status] then
     if job.blockers > 0 then
       need_references()
-      remove_dependent(job)
+      references.remove_dependent(job)
     end
     if not handed_over then
       enter_finished(job)

@@ -17,7 +17,7 @@ local function refused_cycle(own, after, beside)
 
   local function waits_for(chain)
     local last = not beside[chain] and last_of(chain)
-    return beside[chain] or last and last.status == BLOCKED and blockers_of(last) or {}
+    return beside[chain] or last and last.status == BLOCKED and references.blockers_of(last) or {}
   end
 
   -- Go back from the last chain to the first: `waiting` maps each chain to the one from which it was reached.

@@ -3,22 +3,24 @@
 -- a:JOB lists the blockers of a job, each as number and id: a new chain under an old id is a different chain.
 -- d:CHAIN holds the unfinished dependents of a chain, s:CHAIN the jobs that finished while the chain still blocked them,
 -- both by their number. A member is the job's id, with a count if the job names the chain more than once.
-local function dependents_key(chain)
+local references = {}
+
+function references.dependents_key(chain)
   return prefix .. 'd:' .. chain
 end
 
-local function stopped_key(chain)
+function references.stopped_key(chain)
   return prefix .. 's:' .. chain
 end
 
-local function blockers_key(job)
+function references.blockers_key(job)
   return prefix .. 'a:' .. job.id
 end
 
 -- blockers_of: the blockers of a job, in order, without deleted chains; all of them, or a range of positions.
-local function blockers_of(job, first_place, last_place)
+function references.blockers_of(job, first_place, last_place)
   local chains = {}
-  for _, member in ipairs(redis.call('LRANGE', blockers_key(job), first_place or 0, last_place or -1)) do
+  for _, member in ipairs(redis.call('LRANGE', references.blockers_key(job), first_place or 0, last_place or -1)) do
     local first = load(member_id(member))
     if first and index_member(first) == member then
       chains[#chains + 1] = first.id
@@ -39,36 +41,36 @@ local function each_blocker(job, chains, act)
 end
 
 -- read_member: the job of a member, and how many times it names the chain.
-local function read_member(member)
+function references.read_member(member)
   local id, times = string.match(member, '^([^%z]+)%z?(%d*)$')
   return load(id), tonumber(times) or 1
 end
 
 -- add_dependent: add a job to the dependents of its blockers, when it is created and when it is retried. `given` are the
 -- members of the blockers of a new job.
-local function add_dependent(job, chains, given)
-  write_some('RPUSH', blockers_key(job), given or {})
+function references.add_dependent(job, chains, given)
+  write_some('RPUSH', references.blockers_key(job), given or {})
   each_blocker(job, chains, function(chain, member)
-    redis.call('ZADD', dependents_key(chain), job.seq, member)
-    redis.call('ZREM', stopped_key(chain), member)
+    redis.call('ZADD', references.dependents_key(chain), job.seq, member)
+    redis.call('ZREM', references.stopped_key(chain), member)
   end)
 end
 
 -- remove_dependent: a job finished. If it was still blocked, its count is still updated: it may be retried.
-local function remove_dependent(job)
-  each_blocker(job, blockers_of(job), function(chain, member)
-    redis.call('ZREM', dependents_key(chain), member)
+function references.remove_dependent(job)
+  each_blocker(job, references.blockers_of(job), function(chain, member)
+    redis.call('ZREM', references.dependents_key(chain), member)
     if job.open_blockers > 0 then
-      redis.call('ZADD', stopped_key(chain), job.seq, member)
+      redis.call('ZADD', references.stopped_key(chain), job.seq, member)
     end
   end)
 end
 
 -- forget_dependent: a job is deleted, or takes other blockers.
-local function forget_dependent(job)
-  each_blocker(job, blockers_of(job), function(chain, member)
-    redis.call('ZREM', dependents_key(chain), member)
-    redis.call('ZREM', stopped_key(chain), member)
+function references.forget_dependent(job)
+  each_blocker(job, references.blockers_of(job), function(chain, member)
+    redis.call('ZREM', references.dependents_key(chain), member)
+    redis.call('ZREM', references.stopped_key(chain), member)
   end)
-  redis.call('DEL', blockers_key(job))
+  redis.call('DEL', references.blockers_key(job))
 end

@@ -51,7 +51,7 @@ function rules.blocker_ended(job, how, unblocked)
   if how == BROKEN_CHAIN and job.on_blocker_failure == rules.FAILED then
     status = PENDING
   elseif left <= 0 then
-    status, left = rules.status(job.on_blocker_failure, blockers_of(job), {})
+    status, left = rules.status(job.on_blocker_failure, references.blockers_of(job), {})
   end
   if status == PENDING then
     leave_status(job)
@@ -86,7 +86,7 @@ end
 -- next_dependents: the next members and their numbers, in order.
 local function next_dependents(entry, limit)
   local rows = {}
-  local keys = { dependents_key(entry.chain), entry.how == COMPLETED_CHAIN and stopped_key(entry.chain) or nil }
+  local keys = { references.dependents_key(entry.chain), entry.how == COMPLETED_CHAIN and references.stopped_key(entry.chain) or nil }
   for _, key in ipairs(keys) do
     local found = redis.call(
       'ZRANGEBYSCORE', key, '(' .. int(entry.position), int(entry.last), 'WITHSCORES', 'LIMIT', 0, limit
@@ -112,7 +112,7 @@ local function release_next(entry, limit)
       save_position(entry)
       return limit
     end
-    local job, times = read_member(row.member)
+    local job, times = references.read_member(row.member)
     if rules.waits(job) then
       rules.blocker_ended(job, entry.how, entry.unblocked)
     elseif entry.how == COMPLETED_CHAIN then
@@ -134,7 +134,7 @@ local function release_all(chains, left)
     local entry = chains[n]
     if left > 0 then
       left = left - release_next(entry, left)
-    elseif redis.call('EXISTS', dependents_key(entry.chain), stopped_key(entry.chain)) > 0 then
+    elseif redis.call('EXISTS', references.dependents_key(entry.chain), references.stopped_key(entry.chain)) > 0 then
       save_position(entry)
     end
     n = n + 1

@@ -35,7 +35,7 @@ local function remove_job(job)
     lost_claims[job.id] = true
   end
   if job.blockers > 0 then
-    forget_dependent(job)
+    references.forget_dependent(job)
   end
   redis.call('DEL', job_key(job.id), prefix .. 'h:' .. job.id, prefix .. 't:' .. job.id)
   record_event(job, 'deleted')
@@ -53,6 +53,6 @@ local function remove_chain(chain)
   for _, id in ipairs(job_ids(chain)) do
     remove_job(load(id))
   end
-  redis.call('DEL', prefix .. 'c:' .. chain, dependents_key(chain), stopped_key(chain), prefix .. 'm:' .. chain)
+  redis.call('DEL', prefix .. 'c:' .. chain, references.dependents_key(chain), references.stopped_key(chain), prefix .. 'm:' .. chain)
   finished[chain] = true
 end

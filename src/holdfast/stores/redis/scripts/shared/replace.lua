@@ -55,7 +55,7 @@ local function replace_chain(chain, job)
     lanes.removed(old)
   end
   if old.blockers > 0 then
-    forget_dependent(old)
+    references.forget_dependent(old)
   end
   forget_origin(old)
   redis.call('HDEL', job_key(chain), 'e', 'o', 'n')
