@@ -36,6 +36,8 @@ CONCURRENCY = 4
 WORKERS = (2, 2, 3)
 OPERATIONS = (3, 4, 5, 8)
 """Operations of the producer. Most runs are short: few operations suffice for a violation, and more seeds fit."""
+DECLARED_WITHIN = 10.0
+"""Seconds in which every worker has declared its schedules, or has died."""
 TIMEOUT = 60.0
 """Simulated seconds for finishing all due jobs after the load."""
 
@@ -225,12 +227,17 @@ class Simulation:
     async def _come_to_rest(self) -> bool:
         # The resume of a paused type may have failed.
         self.store.perform_sync(Resume(("keyed",)))
-        with suppress(ScheduleNotFound):
-            procedures.run_sync(self.store.perform_sync, schedule_changes.pause(BEAT, None, None))
-        until = self.loop.time() + TIMEOUT
-        while self.loop.time() < until:
+        paused = False
+        begun = self.loop.time()
+        while self.loop.time() < begun + TIMEOUT:
+            if not paused:
+                with suppress(ScheduleNotFound):
+                    procedures.run_sync(self.store.perform_sync, schedule_changes.pause(BEAT, None, None))
+                    paused = True
             await asyncio.sleep(0.25)
-            if not any(_is_due(record, self.loop.micros()) for record in self.store.rows.values()):
+            # A worker that began a moment ago may not have declared its schedules yet.
+            settled = paused or self.loop.time() > begun + DECLARED_WITHIN
+            if settled and not any(_is_due(record, self.loop.micros()) for record in self.store.rows.values()):
                 return True
         return False
 
