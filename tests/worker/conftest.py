@@ -12,6 +12,7 @@ from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import emptied_address
+from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import WorkerHarness
 
 
@@ -44,8 +45,15 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
 
 
 @pytest.fixture
-async def harness(store: Store, clock: ManualClock) -> WorkerHarness:
-    return WorkerHarness(store, clock)
+def faulty(store: Store) -> FaultyStore:
+    return FaultyStore(store)
+
+
+@pytest.fixture
+async def harness(request: pytest.FixtureRequest, store: Store, clock: ManualClock) -> WorkerHarness:
+    """A harness for workers; on the faulty store in tests that use it."""
+    used: Store = request.getfixturevalue("faulty") if "faulty" in request.fixturenames else store
+    return WorkerHarness(used, clock)
 
 
 @pytest.fixture

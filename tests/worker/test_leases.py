@@ -9,26 +9,15 @@ from typing import Any, Unpack
 
 import pytest
 
-from holdfast import Attempt, Jobs, Queue, Retry, Store, SyncAttempt
+from holdfast import Attempt, Jobs, Queue, Retry, SyncAttempt
 from holdfast.engine.operations import Renew
 from holdfast.registry.options import TypeKeywords
 from holdfast.supervisor import Group
-from holdfast.testing.clock import ManualClock
 from holdfast.worker import attempt_events, claimer, lease_guard, reaper, renewer, runner
 from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.run_options import WorkerDefaults
 from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import LEASE, TIMEOUT, WorkerHarness
-
-
-@pytest.fixture
-def faulty(store: Store) -> FaultyStore:
-    return FaultyStore(store)
-
-
-@pytest.fixture
-async def harness(faulty: FaultyStore, clock: ManualClock) -> WorkerHarness:
-    return WorkerHarness(faulty, clock)
 
 
 async def test_a_lease_is_renewed_while_the_handler_works(harness: WorkerHarness) -> None:

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 
 import pytest
 
-from holdfast import Attempt, Bound, Retry, Store, StoreUnavailable, SyncAttempt
+from holdfast import Attempt, Bound, Retry, StoreUnavailable, SyncAttempt
 from holdfast.core.lifecycle import Outcome, Settlement
 from holdfast.core.record import Record
 from holdfast.core.settle import settle
 from holdfast.engine.operations import Settle
 from holdfast.errors import Conflict
-from holdfast.testing.clock import ManualClock
+from tests.waiting import until
 from tests.worker.faulty_store import FaultyStore, When
 from tests.worker.harness import LEASE, WorkerHarness, in_time
-
-
-@pytest.fixture
-def faulty(store: Store) -> FaultyStore:
-    return FaultyStore(store)
-
-
-@pytest.fixture
-async def harness(faulty: FaultyStore, clock: ManualClock) -> WorkerHarness:
-    return WorkerHarness(faulty, clock)
 
 
 @pytest.mark.parametrize("verb", ["claim", "reap", "next_due"])
@@ -298,6 +289,9 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_reaped(
             raise ZeroDivisionError
         return settle(job, outcome, retry, mismatch_timeout=mismatch_timeout)
 
+    async def logged(times: int) -> bool:
+        return caplog.text.count("broke in the engine itself") == times
+
     @harness.jobs.job
     async def hello(attempt: Attempt) -> int:
         return attempt.job.attempt
@@ -305,10 +299,10 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_reaped(
     monkeypatch.setattr("holdfast.worker.runner.settle", break_at_first)
     chain = await harness.start(hello.bind())
     async with harness.worker(concurrency=1):
-        for _ in range(3):
-            await harness.recorder.until(lambda: caplog.text.count("broke in the engine itself") == broken > 0)
+        for times in range(1, 4):
+            await until(partial(logged, times))
             harness.clock.advance(LEASE + 1)
-            await harness.recorder.receive("reaped", times=broken)
+            await harness.recorder.receive("reaped", times=times)
         await harness.ended(chain)
 
     assert (await harness.job(chain)).output == 4

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import pytest
-
-from holdfast import Attempt, Retry, Status, Store, SyncAttempt
-from holdfast.testing.clock import ManualClock
+from holdfast import Attempt, Retry, Status, SyncAttempt
 from tests.waiting import until
 from tests.worker.faulty_store import Fault, FaultyStore
 from tests.worker.harness import WorkerHarness
 
 ONCE = Retry(initial=0, max_attempts=1)
-
-
-@pytest.fixture
-def faulty(store: Store) -> FaultyStore:
-    return FaultyStore(store)
-
-
-@pytest.fixture
-async def harness(faulty: FaultyStore, clock: ManualClock) -> WorkerHarness:
-    return WorkerHarness(faulty, clock)
 
 
 def _double(number: int) -> int:

@@ -16,6 +16,9 @@ from holdfast.client.client import Client
 from holdfast.core.job import Chain
 from holdfast.core.record import Status
 
+SHOWN = 20
+"""How many bulk actions a list contains."""
+
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
@@ -42,9 +45,9 @@ class BulkAction:
         return self.position / self.total if self.total else 1.0
 
 
-async def bulk_actions(client: Client, *, limit: int = 20) -> list[BulkAction]:
-    """The newest bulk actions."""
-    page = await client.list_chains(type=sorted(BULK_TYPES), limit=limit)
+async def bulk_actions(client: Client) -> list[BulkAction]:
+    """The newest bulk actions, at most SHOWN."""
+    page = await client.list_chains(type=sorted(BULK_TYPES), limit=SHOWN)
     return [_shown(chain) for chain in page.items]
 
 

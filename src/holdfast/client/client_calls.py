@@ -66,8 +66,8 @@ class ClientCalls:
         """The audit of a change that an operator makes with this client. None inside a handler."""
         return audit_of(self._user, reason)
 
-    def chain(self, record: ChainRecord, *, deduplicated: bool = False) -> Chain[Any]:
-        return Chain(record, self.jobs, deduplicated=deduplicated)
+    def chain(self, record: ChainRecord) -> Chain[Any]:
+        return Chain(record, self.jobs)
 
     def job(self, record: Record) -> Job:
         return Job(record, self.jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -16,7 +16,7 @@ from holdfast.core.schedule import Schedule
 from holdfast.core.worker_record import LiveWorker
 from holdfast.dashboard.query import Term
 from holdfast.dashboard.text import seconds
-from holdfast.engine.operations import Finding
+from holdfast.engine.operations import Finding, TypeStats
 
 LATE = 300.0
 """Seconds after which a due job counts as late."""
@@ -41,49 +41,72 @@ def problems(
     schedules: Sequence[Schedule],
     findings: Sequence[Finding],
     external: Collection[str],
-    now: datetime | None = None,
 ) -> list[Problem]:
     """All that is wrong. `external` are the types that the application declares without a handler."""
-    now = now or datetime.now(UTC)
-    served, outside = served_types(workers), {*external, *external_types(workers)}
-    found = [Problem("error", f"{each.subject}: {each.detail}.", "/") for each in findings if each.level == "error"]
+    outside = {*external, *external_types(workers)}
     waiting = {name: row for name, row in stats.types.items() if row.due and name not in outside}
+    return [
+        *[Problem("error", f"{each.subject}: {each.detail}.", "/") for each in findings if each.level == "error"],
+        *_unserved(waiting, workers),
+        *_late(waiting, workers),
+        *_failures(counters),
+        *_paused(waiting),
+        *[
+            Problem("warning", f"{each.subject}: {each.detail}.", "/schedules")
+            for each in schedule_findings(schedules, workers)
+        ],
+        *[
+            Problem("warning", f"{each.subject}: {each.detail}.", "/")
+            for each in findings
+            if each.level == "warning" and each.subject not in stats.types
+        ],
+    ]
+
+
+def _unserved(waiting: Mapping[str, TypeStats], workers: Collection[LiveWorker]) -> list[Problem]:
+    """Types with due jobs that no live worker runs."""
+    served = served_types(workers)
     unserved = {name: row.due for name, row in waiting.items() if not row.paused and name not in served}
     if unserved and not workers:
-        found.append(Problem("error", f"{_due(sum(unserved.values()))}, and no worker is live.", "/workers"))
-    else:
-        found += [
-            Problem("error", f"{_due(due, name)}, and no live worker runs this type.", "/jobs", _pending(name))
-            for name, due in sorted(unserved.items(), key=lambda each: -each[1])
-        ]
+        return [Problem("error", f"{_due(sum(unserved.values()))}, and no worker is live.", "/workers")]
+    return [
+        Problem("error", f"{_due(due, name)}, and no live worker runs this type.", "/jobs", _pending(name))
+        for name, due in sorted(unserved.items(), key=lambda each: -each[1])
+    ]
+
+
+def _late(waiting: Mapping[str, TypeStats], workers: Collection[LiveWorker]) -> list[Problem]:
+    """The job that has been due for the longest time, although a worker runs its type."""
+    served, now = served_types(workers), datetime.now(UTC)
     late = [
         (now - to_datetime(row.oldest_due), name)
         for name, row in waiting.items()
         if row.oldest_due is not None and not row.paused and name in served
     ]
-    if late and (longest := max(late))[0].total_seconds() > LATE:
-        waits = seconds(longest[0].total_seconds() // 1)
-        found.append(
-            Problem("warning", f"A job of {longest[1]} has been due for {waits}.", "/jobs", _pending(longest[1]))
-        )
+    if not late:
+        return []
+    longest, name = max(late)
+    if longest.total_seconds() <= LATE:
+        return []
+    waits = seconds(longest.total_seconds() // 1)
+    return [Problem("warning", f"A job of {name} has been due for {waits}.", "/jobs", _pending(name))]
+
+
+def _failures(counters: Counters) -> list[Problem]:
     counts = counters.counts
     ended = counts.completed + counts.failed
-    if counts.failed and counts.failed > ended * OFTEN:
-        share = f"{counts.failed / ended:.0%} of those that ended"
-        found.append(Problem("warning", f"{counts.failed:,} jobs failed in the last hour, {share}.", "/errors"))
-    found += [
+    if not counts.failed or counts.failed <= ended * OFTEN:
+        return []
+    share = f"{counts.failed / ended:.0%} of those that ended"
+    return [Problem("warning", f"{counts.failed:,} jobs failed in the last hour, {share}.", "/errors")]
+
+
+def _paused(waiting: Mapping[str, TypeStats]) -> list[Problem]:
+    return [
         Problem("warning", f"{name} is paused, and {_due(row.due)}.", "/jobs", _pending(name))
         for name, row in waiting.items()
         if row.paused
     ]
-    for each in schedule_findings(schedules, workers):
-        found.append(Problem("warning", f"{each.subject}: {each.detail}.", "/schedules"))
-    found += [
-        Problem("warning", f"{each.subject}: {each.detail}.", "/")
-        for each in findings
-        if each.level == "warning" and each.subject not in stats.types
-    ]
-    return found
 
 
 def _pending(name: str) -> str:

@@ -11,6 +11,8 @@ from holdfast.dashboard.redaction import Redaction, ShownText
 
 SCALE = 1000
 """The width of the line."""
+SHOWN = 100
+"""How many attempts the page shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,12 @@ class ShownAttempt:
     width: float
 
 
-def timeline(report: Report, redaction: Redaction, *, most: int = 100) -> tuple[Sequence[ShownAttempt], int]:
+def timeline(report: Report, redaction: Redaction) -> tuple[Sequence[ShownAttempt], int]:
     """The newest attempts, newest first, and how many older ones are left out."""
-    attempts = list(report.attempts)[-most:]
+    attempts = list(report.attempts)[-SHOWN:]
     job = report.job
     begin = min([job.created_at, *(each.started_at for each in attempts if each.started_at is not None)])
-    if len(report.attempts) > most and attempts[0].started_at is not None:
+    if len(report.attempts) > SHOWN and attempts[0].started_at is not None:
         begin = attempts[0].started_at
     end = job.finished_at or datetime.now(UTC)
     whole = max((end - begin).total_seconds(), 0.001)

@@ -165,13 +165,13 @@ def checkpoint(
 
 def mismatched(job: Record, *, delay: Seconds = 0, error: str = "no such parameter") -> Settlement:
     """The worker could not read the input; another worker may."""
-    stored = failure.write("PayloadRefused", error)
+    stored = failure.write("PayloadRefused", "no such parameter")
     return Settlement(job.claim, Status.PENDING, "mismatched", error=stored, delay=duration(seconds(delay)))
 
 
-def finally_mismatched(job: Record, error: str = "no such parameter") -> Settlement:
+def finally_mismatched(job: Record) -> Settlement:
     """No worker could read the input within the mismatch timeout."""
-    return fail(job, failure.write("PayloadRefused", error), outcome="mismatched")
+    return fail(job, failure.write("PayloadRefused", "no such parameter"), outcome="mismatched")
 
 
 def failed(job: Record, error: str = "no luck") -> Settlement:
@@ -179,9 +179,9 @@ def failed(job: Record, error: str = "no luck") -> Settlement:
     return fail(job, failure.write("ValueError", error))
 
 
-def cancelled(job: Record, reason: str = "no longer wanted") -> Settlement:
+def cancelled(job: Record) -> Settlement:
     """The attempt cancelled its job."""
-    return Settlement(job.claim, Status.CANCELLED, "cancelled", error=failure.write("Cancel", reason))
+    return Settlement(job.claim, Status.CANCELLED, "cancelled", error=failure.write("Cancel", "no longer wanted"))
 
 
 def _micros(value: Seconds | None) -> Micros | None:

@@ -29,9 +29,9 @@ def order(*, hold: bool = True, chain: bool = False, name: str = "account", key:
     return LaneRule(lane_id(name, key), "order", hold=hold, chain=chain)
 
 
-def with_lanes(job: NewJob, *rules: LaneRule, fair: LaneRule | None = None) -> NewJob:
-    """The job with these lanes. `fair` counts for fairness, by default the first."""
-    lanes = job_lanes(job.type, job.priority, rules, (fair or rules[0]).lane)
+def with_lanes(job: NewJob, *rules: LaneRule) -> NewJob:
+    """The job with these lanes. The first one counts for fairness."""
+    lanes = job_lanes(job.type, job.priority, rules, rules[0].lane)
     details = write_details(replace(read_details(job.details), lanes=lanes))
     return replace(job, details=details, track=lanes.track)
 

@@ -37,8 +37,8 @@ async def _send(harness: Harness, job: Record, value: bytes = b"1", *, name: str
     return await harness.perform(SendMessage(job.chain_id, name, value))
 
 
-async def _value(harness: Harness, job: Record, name: str = "label") -> bytes | None:
-    (value,) = await harness.perform(GetMessages(((job.chain_id, name),)))
+async def _value(harness: Harness, job: Record) -> bytes | None:
+    (value,) = await harness.perform(GetMessages(((job.chain_id, "label"),)))
     return value
 
 

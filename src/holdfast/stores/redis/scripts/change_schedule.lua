@@ -1,7 +1,5 @@
 -- change_schedule: create, change or delete a schedule and start chains, if its version is the expected one.
--- include: create
--- include: start_answer
--- lazy: resent_start
+-- include: start_chains
 -- include: schedule
 -- include: audit
 -- op: { name, expected version or false, new version, type, body or nil, next tick or nil, new jobs, whether to announce,
@@ -13,14 +11,7 @@ if row[1] ~= expected and row[1] ~= version then
   return { 'changed' }
 end
 local jobs = read_all_new(op[7])
-local found, results
--- A start that replaces a chain creates no job that shows that it was written, so its reply is saved.
-if resent or replacing(jobs) then
-  need_resent_start()
-  found, results = already_created(jobs)
-end
-found = found or preview(jobs)
-local refused = refused_new(jobs, found)
+local found, results, refused = find_chains(jobs)
 if refused then
   return refused
 end
@@ -46,13 +37,4 @@ if row[1] == expected then
   write_audit(op[10], op[9], name)
 end
 
-local first_seq = last_seq + 1
-local replaced = start_all(jobs, found)
-local created = last_seq - first_seq + 1
-local more = release_dependents()
-finish()
-if created < #jobs and not results then
-  need_resent_start()
-  save_found(jobs, found, created + replaced)
-end
-return start_answer(jobs, found, results, first_seq, more)
+return start_chains(jobs, found, results)

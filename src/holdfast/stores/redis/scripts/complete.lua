@@ -21,8 +21,8 @@ if job.id ~= op[2] or FINISHED[job.status] then
 end
 local starts = read_all_new(op[4])
 local refused = refused_starts(starts, op[5])
-for _, step in ipairs(op[3]) do
-  refused = refused or step[2] and refused_continuation(read_new(step[2]), starts, op[5])
+for _, completion in ipairs(op[3]) do
+  refused = refused or completion[2] and refused_continuation(read_new(completion[2]), starts, op[5])
 end
 if refused then
   return refused
@@ -38,8 +38,8 @@ if #op[3] > 0 and job.status == RUNNING then
   lost_claims[job.id] = true
 end
 local answer = { 'ok', '' }
-for n, step in ipairs(op[3]) do
-  local output, continuation = payload(step[1]), step[2]
+for n, completion in ipairs(op[3]) do
+  local output, continuation = payload(completion[1]), completion[2]
   leave_status(job)
   if continuation then
     add(read_new(continuation))

@@ -4,7 +4,6 @@
 -- include: release_ended
 -- include: release_dependents
 -- include: dependency_cycle
--- include: saved_reply
 -- include: audit
 -- lazy: retry_from_step
 -- op: { job ids, whether to check only, { user, reason } or nil, the step from which to retry or nil }

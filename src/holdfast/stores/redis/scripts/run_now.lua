@@ -1,20 +1,13 @@
 -- run_now: make pending jobs due now, all or none.
 -- flags: allow-oom
 -- include: operator_checks
--- include: saved_reply
 -- include: steps
 -- include: audit
 -- op: { job ids, whether to check only, { user, reason } or nil }
 local ids = op[1]
-if saved_reply() then
-  return show_jobs(ids)
-end
-local wrong = refused_job(ids, { [PENDING] = true })
-if wrong then
-  return wrong
-end
-if op[2] then
-  return { 'ok' }
+local answer = unchanged(ids, { [PENDING] = true }, op[2])
+if answer then
+  return answer
 end
 redis.call('DEL', KEYS[2])
 local done = {}
