@@ -1,4 +1,4 @@
-"""The audit on Redis is part of every script, and adds a variable to each. A Lua function may use sixty from outside."""
+"""The audit on Redis adds a variable to every script. A Lua function may use sixty variables from outside."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from holdfast.client.client import Client
 from holdfast.core.job import Chain
 from holdfast.core.record import Status
 
-SHOWN = 20
+LISTED = 20
 """How many bulk actions a list contains."""
 
 
@@ -46,8 +46,8 @@ class BulkAction:
 
 
 async def bulk_actions(client: Client) -> list[BulkAction]:
-    """The newest bulk actions, at most SHOWN."""
-    page = await client.list_chains(type=sorted(BULK_TYPES), limit=SHOWN)
+    """The newest bulk actions, at most LISTED."""
+    page = await client.list_chains(type=sorted(BULK_TYPES), limit=LISTED)
     return [_shown(chain) for chain in page.items]
 
 

@@ -59,21 +59,12 @@ def show(
             **job_document(each),
             "blockers": [blocker_document(blocker) for blocker in blockers.get(each.id, ())],
             "started": [blocker_document(side) for side in started if side.first_job.origin == each.id],
-            "steps": [
-                {**step_document(step), **(step_payload(step, secrets=secrets) if payload else {})}
-                for step in steps[each.id]
-            ],
+            "steps": [_step(step, payload=payload, secrets=secrets) for step in steps[each.id]],
             **(payload_document(each, secrets=secrets) if payload else {}),
         }
         for each in found
     ]
-    details = Group(
-        *(
-            part
-            for each, document in zip(found, documents, strict=True)
-            for part in _details(each, document, steps[each.id])
-        )
-    )
+    details = Group(*(_details(*each) for each in zip(found, documents, steps.values(), strict=True)))
     paused = explanation is not None and any(reason.kind == "paused" for reason in explanation.reasons)
     if chain is not None:
         document: Document = {"kind": "chain", **chain_document(chain), "jobs": documents}
@@ -91,7 +82,11 @@ def _blockers(client: SyncClient, job: Job) -> list[Chain[Any]]:
     return [Chain(record, client.jobs) for record in client.store.perform_sync(GetBlockers(job.id))]
 
 
-def _details(job: Job, document: Document, steps: Sequence[Step]) -> list[RenderableType]:
+def _step(step: Step, *, payload: bool, secrets: bool) -> Document:
+    return {**step_document(step), **(step_payload(step, secrets=secrets) if payload else {})}
+
+
+def _details(job: Job, document: Document, steps: Sequence[Step]) -> Group:
     """What a table has no room for: blockers, started chains, steps, input and output."""
     shown: list[RenderableType] = []
     for title, chains in (("blockers of", document["blockers"]), ("chains started by", document["started"])):
@@ -110,4 +105,4 @@ def _details(job: Job, document: Document, steps: Sequence[Step]) -> list[Render
         if name in document:
             shown += ["", tables.text(f"{name} of {job.type} {job.id}", "bold")]
             shown.append(tables.lines(write_json(document[name], indent=2)))
-    return shown
+    return Group(*shown)

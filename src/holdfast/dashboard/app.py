@@ -43,13 +43,7 @@ def dashboard(
     names in the header Host. `timeout`: seconds that one read of the store may take. `root_path`: the path of the
     dashboard, where a framework or proxy removes it from requests without reporting it.
     """
-    if authorize is None and token is None and not insecure:
-        raise ValueError(
-            "dashboard needs authorize=, a function that returns the Access of a request, or token=; "
-            "insecure=True gives every viewer the role admin"
-        )
-    if (authorize is not None) + (token is not None) + insecure > 1:
-        raise ValueError("dashboard takes one of authorize=, token= and insecure=True")
+    _require_one(authorize, token, insecure=insecure)
     changes = Changes(client)
     settings = DashboardSettings(
         client,
@@ -71,13 +65,7 @@ def dashboard(
         await settings.bulk.close()
 
     app = Starlette(
-        routes=[
-            Route("/static/{hash}/{name:path}", static_files.serve),
-            Route("/login", answering.login(settings), methods=["GET", "POST"]),
-            Route("/logout", answering.logout(settings), methods=["POST"]),
-            Route("/live", answering.live(settings)),
-            *(Route(route.path, answering.answer(settings, route), methods=[route.method]) for route in ROUTES),
-        ],
+        routes=_routes(settings),
         middleware=[
             Middleware(MountedAt, root_path=root_path),
             Middleware(Security, hosts=hosts),
@@ -88,3 +76,24 @@ def dashboard(
     )
     app.state.end_live_updates = changes.end
     return app
+
+
+def _require_one(authorize: Authorize | None, token: str | None, *, insecure: bool) -> None:
+    """ValueError unless exactly one of the arguments says who may look at the dashboard."""
+    if authorize is None and token is None and not insecure:
+        raise ValueError(
+            "dashboard needs authorize=, a function that returns the Access of a request, or token=; "
+            "insecure=True gives every viewer the role admin"
+        )
+    if (authorize is not None) + (token is not None) + insecure > 1:
+        raise ValueError("dashboard takes one of authorize=, token= and insecure=True")
+
+
+def _routes(settings: DashboardSettings) -> list[Route]:
+    return [
+        Route("/static/{hash}/{name:path}", static_files.serve),
+        Route("/login", answering.login(settings), methods=["GET", "POST"]),
+        Route("/logout", answering.logout(settings), methods=["POST"]),
+        Route("/live", answering.live(settings)),
+        *(Route(route.path, answering.answer(settings, route), methods=[route.method]) for route in ROUTES),
+    ]

@@ -78,20 +78,26 @@ async def drain(
     async with asyncio.timeout(seconds(timeout)), worker:
         try:
             await watch.until_idle(worker)
-            while clock is not None and (due := await watch.next_due()) is not None:
-                if end is not None and clock() + due > end:
-                    break
-                clock.move_to(clock() + due)
-                client.store.wakeups.send(ANYTHING)
-                await watch.until_idle(worker, at_least_once=True)
-            if clock is not None and end is not None:
-                clock.move_to(end)
+            if clock is not None:
+                await _advance(client, worker, watch, clock, end)
             worker.stop()
             await watch.until_ended(worker)
         finally:
             worker.stop()
             worker.stop()  # ends the grace period: handlers that still run are aborted
     return watch.ran
+
+
+async def _advance(client: Client, worker: Worker, watch: _IdleWatch, clock: ManualClock, end: Micros | None) -> None:
+    """Move the clock from one due time to the next, and let the worker run what is due; at last to `end`."""
+    while (due := await watch.next_due()) is not None:
+        if end is not None and clock() + due > end:
+            break
+        clock.move_to(clock() + due)
+        client.store.wakeups.send(ANYTHING)
+        await watch.until_idle(worker, at_least_once=True)
+    if end is not None:
+        clock.move_to(end)
 
 
 def drain_sync(

@@ -18,51 +18,55 @@ SHOWN = 20
 """Chains that a preview lists. All of them are part of the action."""
 
 
-def add_operate_tools(server: MCPServer[Any], commands: Commands) -> None:
-    """Add the tools. Every change is recorded in the audit with its reason."""
-    previews = Previews()
+class OperateTools:
+    """Every change is recorded in the audit. The docstring of a tool is the description that the assistant reads."""
 
-    async def retry(id: str, reason: str) -> dict[str, Any]:
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+        self._previews = Previews()
+
+    async def retry(self, id: str, reason: str) -> dict[str, Any]:
         """Run one failed or cancelled chain again."""
-        return await commands.run("retry", *options(reason=reason), "--", id)
+        return await self._commands.run("retry", *options(reason=reason), "--", id)
 
-    async def cancel(id: str, reason: str) -> dict[str, Any]:
+    async def cancel(self, id: str, reason: str) -> dict[str, Any]:
         """Cancel one chain. A running handler is stopped."""
-        return await commands.run("cancel", *options(reason=reason), "--", id)
+        return await self._commands.run("cancel", *options(reason=reason), "--", id)
 
-    async def run_now(id: str, reason: str) -> dict[str, Any]:
+    async def run_now(self, id: str, reason: str) -> dict[str, Any]:
         """Make one scheduled job due at once."""
-        return await commands.run("run-now", *options(reason=reason), "--", id)
+        return await self._commands.run("run-now", *options(reason=reason), "--", id)
 
-    async def pause(types: list[str], reason: str) -> dict[str, Any]:
+    async def pause(self, types: list[str], reason: str) -> dict[str, Any]:
         """Hand out no jobs of these types until they are resumed. Running ones continue."""
-        return await commands.run("pause", *options(reason=reason), "--", *types)
+        return await self._commands.run("pause", *options(reason=reason), "--", *types)
 
-    async def resume(types: list[str], reason: str) -> dict[str, Any]:
+    async def resume(self, types: list[str], reason: str) -> dict[str, Any]:
         """Hand out jobs of these types again."""
-        return await commands.run("resume", *options(reason=reason), "--", *types)
+        return await self._commands.run("resume", *options(reason=reason), "--", *types)
 
-    async def fire(schedule: str) -> dict[str, Any]:
+    async def fire(self, schedule: str) -> dict[str, Any]:
         """Start a chain of a schedule now."""
-        return await commands.run("fire", "--", schedule)
+        return await self._commands.run("fire", "--", schedule)
 
-    async def pause_schedule(schedule: str, reason: str) -> dict[str, Any]:
+    async def pause_schedule(self, schedule: str, reason: str) -> dict[str, Any]:
         """Skip the ticks of a schedule until it is resumed."""
-        return await commands.run("pause-schedule", *options(reason=reason), "--", schedule)
+        return await self._commands.run("pause-schedule", *options(reason=reason), "--", schedule)
 
-    async def resume_schedule(schedule: str) -> dict[str, Any]:
+    async def resume_schedule(self, schedule: str) -> dict[str, Any]:
         """Let a paused schedule tick again."""
-        return await commands.run("resume-schedule", "--", schedule)
+        return await self._commands.run("resume-schedule", "--", schedule)
 
-    async def set_limit(name: str, number: int, key: str | None = None) -> dict[str, Any]:
+    async def set_limit(self, name: str, number: int, key: str | None = None) -> dict[str, Any]:
         """Set the number of a limit or rate, or of one lane, until it is reset. 0 pauses."""
-        return await commands.run("limits", "set", *options(key=key), "--", name, str(number))
+        return await self._commands.run("limits", "set", *options(key=key), "--", name, str(number))
 
-    async def reset_limit(name: str, key: str | None = None) -> dict[str, Any]:
+    async def reset_limit(self, name: str, key: str | None = None) -> dict[str, Any]:
         """Return a limit or rate, or one lane, to its declared number."""
-        return await commands.run("limits", "reset", *options(key=key), "--", name)
+        return await self._commands.run("limits", "reset", *options(key=key), "--", name)
 
     async def bulk(
+        self,
         action: Literal["retry", "cancel"],
         reason: str,
         status: list[str] | None = None,
@@ -83,18 +87,22 @@ def add_operate_tools(server: MCPServer[Any], commands: Commands) -> None:
             status=status, type=type, chain_type=chain_type, key=key, created_since=created_since,
             failed_since=failed_since, error=error, group=group, limit=limit,
         )  # fmt: skip
-        return await _preview(commands, previews, action, reason, filters)
+        return await _preview(self._commands, self._previews, action, reason, filters)
 
-    async def confirm(token: str) -> dict[str, Any]:
+    async def confirm(self, token: str) -> dict[str, Any]:
         """Carry out a bulk action that was shown, on exactly the chains that it was shown with."""
-        preview = previews.take(token)
-        return await commands.run(preview.action, *preview.arguments, "-", input="\n".join(preview.ids))
+        preview = self._previews.take(token)
+        return await self._commands.run(preview.action, *preview.arguments, "-", input="\n".join(preview.ids))
 
-    changing = (retry, run_now, pause, resume, fire, pause_schedule, resume_schedule, set_limit, reset_limit, bulk)
-    for tool in changing:
-        server.add_tool(tool, annotations=CHANGES)
-    server.add_tool(cancel, annotations=DESTROYS)
-    server.add_tool(confirm, annotations=DESTROYS)
+    def add_to(self, server: MCPServer[Any]) -> None:
+        changing = (
+            self.retry, self.run_now, self.pause, self.resume, self.fire, self.pause_schedule, self.resume_schedule,
+            self.set_limit, self.reset_limit, self.bulk,
+        )  # fmt: skip
+        for tool in changing:
+            server.add_tool(tool, annotations=CHANGES)
+        server.add_tool(self.cancel, annotations=DESTROYS)
+        server.add_tool(self.confirm, annotations=DESTROYS)
 
 
 async def _preview(

@@ -7,8 +7,8 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from holdfast.cli.assistant.operate_tools import add_operate_tools
-from holdfast.cli.assistant.read_tools import add_read_tools
+from holdfast.cli.assistant.operate_tools import OperateTools
+from holdfast.cli.assistant.read_tools import ReadTools
 from holdfast.cli.assistant.run_command import Commands
 from holdfast.cli.settings import Flags
 
@@ -24,7 +24,7 @@ def assistant_server(flags: Flags, *, operate: bool = False, payloads: bool = Fa
         "holdfast", instructions=INSTRUCTIONS, version=version("holdfast"), log_level="WARNING"
     )
     commands = Commands(flags)
-    add_read_tools(server, commands, payloads=payloads)
+    ReadTools(commands, payloads=payloads).add_to(server)
     if operate:
-        add_operate_tools(server, commands)
+        OperateTools(commands).add_to(server)
     return server

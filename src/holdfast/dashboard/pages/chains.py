@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from starlette.responses import Response
@@ -9,10 +10,9 @@ from starlette.responses import Response
 from holdfast.core.job import Chain, Page
 from holdfast.dashboard.pages import listing
 from holdfast.dashboard.pages.listing import PAGE_SIZE, Row
-from holdfast.dashboard.query import EXAMPLE, parse
+from holdfast.dashboard.query import parse
 from holdfast.dashboard.routing import NavigationEntry, get
 from holdfast.dashboard.view import View, chain_link
-from holdfast.dashboard.viewer import ReadTooSlow
 
 PATH = "/chains"
 
@@ -21,16 +21,11 @@ async def show(view: View) -> Response:
     query = parse(view.query.get("q", ""), view.access)
     if query.chain is not None:
         query.problems.append("chain: selects jobs. Use the page Jobs, or search for the id.")
-    found: Page[Chain[Any]] = Page([], None)
-    slow = False
-    if not query.problems:
-        try:
-            cursor = view.query.get("cursor") or None
-            found = await view.viewer.list_chains(cursor=cursor, limit=PAGE_SIZE, **query.filters)
-        except ReadTooSlow:
-            slow = True
-        except ValueError as error:
-            query.problems.append(str(error))
+
+    def read() -> Awaitable[Page[Chain[Any]]]:
+        return view.viewer.list_chains(cursor=view.query.get("cursor") or None, limit=PAGE_SIZE, **query.filters)
+
+    page, slow = await listing.read_page(query, read)
     rows = [
         Row(
             chain.job,
@@ -40,24 +35,9 @@ async def show(view: View) -> Response:
             chain_link(view.request, chain.id),
             view.redaction.error(chain.error),
         )
-        for chain in found.items
+        for chain in page.items
     ]
-    return view.page(
-        "list.html",
-        title="Chains",
-        path=PATH,
-        text=view.query.get("q", ""),
-        query=query,
-        example=EXAMPLE,
-        rows=rows,
-        columns=listing.columns(query),
-        titles=listing.TITLES,
-        tabs=listing.tabs(view, PATH, query, None),
-        next=view.url(PATH, q=str(query), cursor=found.next_cursor) if found.next_cursor else None,
-        first=view.url(PATH, q=str(query)) if view.query.get("cursor") else None,
-        slow=slow,
-        live=view.live(),
-    )
+    return listing.show_page(view, "Chains", PATH, query, page, rows, slow=slow, stats=None)
 
 
 NAVIGATION = NavigationEntry("Chains", PATH)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from starlette.responses import Response
 
 from holdfast.client.client_calls import Stats
-from holdfast.core.job import Job
+from holdfast.core.job import Job, Page
 from holdfast.core.record import Status
-from holdfast.dashboard.query import Query
+from holdfast.dashboard.query import EXAMPLE, Query
 from holdfast.dashboard.view import View
+from holdfast.dashboard.viewer import ReadTooSlow
+
+T = TypeVar("T")
 
 PAGE_SIZE = 50
 
@@ -64,6 +70,48 @@ class Row:
     @property
     def shown_status(self) -> str:
         return shown_status(self.job)
+
+
+async def read_page(query: Query, read: Callable[[], Awaitable[Page[T]]]) -> tuple[Page[T], bool]:
+    """A page of the list, and whether the store was too slow to read it. A refused filter is a problem of the query."""
+    if not query.problems:
+        try:
+            return await read(), False
+        except ReadTooSlow:
+            return Page([], None), True
+        except ValueError as error:
+            query.problems.append(str(error))
+    return Page([], None), False
+
+
+def show_page(
+    view: View,
+    title: str,
+    path: str,
+    query: Query,
+    page: Page[Any],
+    rows: Sequence[Row],
+    *,
+    slow: bool,
+    stats: Stats | None,
+) -> Response:
+    """The list with its tabs, and links to its other pages."""
+    return view.page(
+        "list.html",
+        title=title,
+        path=path,
+        text=view.query.get("q", ""),
+        query=query,
+        example=EXAMPLE,
+        rows=rows,
+        columns=columns(query),
+        titles=TITLES,
+        tabs=tabs(view, path, query, stats),
+        next=view.url(path, q=str(query), cursor=page.next_cursor) if page.next_cursor else None,
+        first=view.url(path, q=str(query)) if view.query.get("cursor") else None,
+        slow=slow,
+        live=view.live(),
+    )
 
 
 def shown_status(job: Job) -> str:

@@ -25,6 +25,30 @@ def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
 
 def complete(context: PlanContext, op: Complete) -> Plan[Settled]:
     yield from context.begin()
+    tail, found = yield from _lock_and_check(context, op)
+    yield from write_audit(context, op.audit, "complete", [(tail.id, op.chain_id)])
+    if op.starts:
+        yield from start.create_new(context, op.starts, found)
+    if op.completions and tail.status == "running":
+        context.hints.lost.add(tail.id)
+    # A chain that this operation starts may wait for this one, so `awaited` is read after the start.
+    tail = (yield from chains.tails([op.chain_id]))[op.chain_id]
+    yield from _write_completions(context, op, tail)
+    unblocked: list[tuple[str, str]] = []
+    if op.completions and op.completions[-1].continuation is None:
+        context.hints.finished.add(op.chain_id)
+        if tail.awaited:
+            freed = yield from chain_ends.unblock_dependents(context, [op.chain_id])
+            unblocked = [(job.id, job.type) for job in freed]
+    yield from context.write_events()
+    return Settled(unblocked=tuple(unblocked))
+
+
+def _lock_and_check(context: PlanContext, op: Complete) -> Plan[tuple[chains.Tail, list[str | None]]]:
+    """Lock the current job, all that its completion changes, and the keys of new chains.
+
+    Returns the current job, and the existing chains that the starts find. Raises an error if the operation is refused.
+    """
     following = [completion.continuation for completion in op.completions if completion.continuation is not None]
     chain = dependencies.Continuations(following, op.starts, op.expected)
     endings = blockers.possible_endings(following)
@@ -49,13 +73,11 @@ def complete(context: PlanContext, op: Complete) -> Plan[Settled]:
             refused = refused or chain.cycles.get(completion.continuation.id)
     if refused is not None:
         raise refused
-    yield from write_audit(context, op.audit, "complete", [(tail.id, op.chain_id)])
-    if op.starts:
-        yield from start.create_new(context, op.starts, found)
-    if op.completions and tail.status == "running":
-        context.hints.lost.add(tail.id)
-    # A chain that this operation starts may wait for this one, so `awaited` is read after the start.
-    tail = (yield from chains.tails([op.chain_id]))[op.chain_id]
+    return tail, found
+
+
+def _write_completions(context: PlanContext, op: Complete, tail: chains.Tail) -> Plan[None]:
+    """Complete the current job, and the jobs that follow it in this operation."""
     seq = tail.seq
     for completion in op.completions:
         current = seq
@@ -66,11 +88,3 @@ def complete(context: PlanContext, op: Complete) -> Plan[Settled]:
         parameters = {"seq": current, "output": completion.output, "ends": ends, "now": context.now}
         ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)
         context.record("completed", id, op.chain_id, type, attempt)
-    unblocked: list[tuple[str, str]] = []
-    if op.completions and op.completions[-1].continuation is None:
-        context.hints.finished.add(op.chain_id)
-        if tail.awaited:
-            freed = yield from chain_ends.unblock_dependents(context, [op.chain_id])
-            unblocked = [(job.id, job.type) for job in freed]
-    yield from context.write_events()
-    return Settled(unblocked=tuple(unblocked))
