@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from torture.audit import Row
+from tests.torture.builders import Scenario
+from torture.audit import Change, Row
 from torture.checker import messages, steps
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence, Facts
@@ -21,6 +22,7 @@ class Run:
     def __init__(self) -> None:
         self.now = 1_000 * SECOND
         self.notes: list[Note] = []
+        self.changes: list[Change] = []
         self.calls: list[Call] = []
         self.ledger: list[tuple[str, str, str, str]] = []
         self.stored: list[tuple[str, str, str, str | None]] = []
@@ -50,7 +52,7 @@ class Run:
             store="sqlite", seed=1, profile="test", lease=1, reap=1, poll=1, rows=[row], step_ledger=self.ledger,
             steps=self.stored,
         )  # fmt: skip
-        return Evidence(facts, [], self.calls, self.notes)
+        return Evidence(facts, self.changes, self.calls, self.notes)
 
     def steps(self) -> Tally:
         return steps.steps_hold(self.evidence())
@@ -94,6 +96,18 @@ def test_a_step_that_runs_after_its_result_was_stored_is_a_violation(run: Run) -
     run.note("step ran", "c", name="charge", id="id")
 
     assert any("began after its result was stored" in each for each in run.steps().violations)
+
+
+def test_a_stale_attempt_may_run_a_step_that_was_stored_after_its_claim(run: Run) -> None:
+    scenario = Scenario()  # earlier than all notes
+    scenario.now -= SECOND
+    scenario.job("job", type="stepwise")
+    scenario.claim("job", token="c")
+    run.changes = scenario.changes
+    run.note("handler", "c")  # the worker was frozen
+    run.note("step ran", "c", name="charge", id="id")
+
+    assert run.steps().violations == []
 
 
 def test_a_step_that_a_stale_attempt_runs_late_is_no_violation(run: Run) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import pytest
 
 from holdfast import Attempt, Jobs, Queue, Retry, SyncAttempt
-from holdfast.engine.operations import Renew
+from holdfast.engine.operations import ClaimJobs, Operation, Renew
 from holdfast.registry.options import TypeKeywords
 from holdfast.supervisor import Group
 from holdfast.worker import attempt_events, claimer, lease_guard, reaper, renewer, runner
@@ -314,17 +314,23 @@ async def test_renewals_continue_after_an_error_that_the_store_does_not_translat
 async def test_a_lease_counts_from_the_claim_request(
     harness: WorkerHarness, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lease begins in the store: after a slow answer, nothing of it may be left."""
+    """The lease begins in the store: after a slow answer nothing of it is left, and the job is returned unbegun."""
     long = 3 * TIMEOUT
+    claims, begun = list[Operation[Any]](), list[int]()
 
     @harness.jobs.job
-    async def cut_off() -> None:
-        await asyncio.get_running_loop().create_future()
+    async def claimed_twice() -> None:
+        begun.append(len(claims))
 
-    monkeypatch.setattr("holdfast.worker.claimer.lease_clock", lambda: lease_clock() - long)
-    faulty.fail("renew", times=None)
-    chain = await harness.start(cut_off.bind())
+    def answered(operation: Operation[Any], answer: Any) -> None:
+        if isinstance(operation, ClaimJobs) and answer:
+            claims.append(operation)
+
+    monkeypatch.setattr("holdfast.worker.claimer.lease_clock", lambda: lease_clock() - (0 if claims else long))
+    faulty.watch = answered
+    chain = await harness.start(claimed_twice.bind())
     async with harness.worker(lease=long):
-        event = await harness.ended(chain)
+        await harness.recorder.receive("completed")
 
-    assert "LeaseInDanger" in str(event.error)
+    assert begun == [2], "the handler is called after the second claim"
+    assert (await harness.job(chain)).attempt == 1

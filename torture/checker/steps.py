@@ -18,7 +18,7 @@ def steps_hold(evidence: Evidence) -> Tally:
     """35. The writes of a transactional step exist once if its checkpoint exists. A stored result never changes."""
     tally = Tally()
     ran, values = _by_id(evidence, "step ran"), _by_id(evidence, "step value")
-    began = {(note.facts["job"], note.facts["token"]): note.at for note in evidence.noted("handler")}
+    began = _beginnings(evidence)
     for id, known in values.items():
         _check_result(tally, evidence, ran.get(id, []), known)
         first = min(note.at for note in known)
@@ -37,6 +37,13 @@ def steps_hold(evidence: Evidence) -> Tally:
     if not tally.counts["results that a later attempt got"]:
         tally.opportunities = 0
     return tally
+
+
+def _beginnings(evidence: Evidence) -> dict[tuple[str, str], int]:
+    """When each attempt began: at its claim. A worker that is frozen after the claim calls the handler much later."""
+    claims = {(each.id, each.token): each.at for each in evidence.changes if each.before != each.after == "running"}
+    attempts = {(note.facts["job"], note.facts["token"]): note.at for note in evidence.noted("handler")}
+    return {attempt: claims.get(attempt, called) for attempt, called in attempts.items()}
 
 
 def _check_result(tally: Tally, evidence: Evidence, ran: list[Note], known: list[Note]) -> None:
@@ -97,7 +104,7 @@ def _check_sleeps(tally: Tally, evidence: Evidence) -> None:
 
 def _check_cursors(tally: Tally, evidence: Evidence) -> None:
     """An attempt repeats at most the items since the last saved position of an earlier attempt."""
-    began = {(note.facts["job"], note.facts["token"]): note.at for note in evidence.noted("handler")}
+    began = _beginnings(evidence)
     spans: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for note in evidence.noted("item"):
         spans[note.facts["job"] + note.facts["id"]][note.facts["token"]].append(note.facts["item"])

@@ -84,6 +84,10 @@ class Slots:
         if self._stopping.is_set():  # claimed while the worker was stopped
             self._give_back(held_claims)
             return
+        # After a slow claim, or a freeze of the process, other workers may have the jobs.
+        if late := [each for each in held_claims if each.begun - sent >= each.options.abort_after]:
+            self._give_back(late)
+            held_claims = [each for each in held_claims if each not in late]
         free = self.concurrency - len(self.tasks)
         if len(held_claims) > free:
             # Jobs of other types than the fast ones take the slots that were free for them.
