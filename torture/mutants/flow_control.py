@@ -13,9 +13,11 @@ MUTANTS: dict[str, Mutant] = {
                 sqlite(
                     "lanes_state", "(select count(*) from holdfast_permit permit where permit.lane = lane.lane)", "0"
                 ),
+                sqlite("lanes_state", "where job.lane = lane.lane and", "where false and"),
             ),
             "postgres": (
                 postgres("lanes_state", "(select count(*) from holdfast.permit where permit.lane = lane.lane)", "0"),
+                postgres("lanes_state", "'running' and job.lane = lane.lane", "'running' and false"),
             ),
             "redis": (
                 Edit(
@@ -49,9 +51,9 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 Edit(
                     "holdfast.stores.postgres.migrations:0001_jobs",
-                    "    if old.status = 'running' and new.status <> 'running' then\n        with freed",
+                    "    if old.status = 'running' and new.status <> 'running' then\n        if old.lane",
                     "    if old.status = 'running' and new.status <> 'running'\n"
-                    "       and old.leased_until > holdfast.clock(null) then\n        with freed",
+                    "       and old.leased_until > holdfast.clock(null) then\n        if old.lane",
                 ),
             ),
             "redis": (

@@ -77,6 +77,8 @@ create table "holdfast".job (
     counted bigint,
     -- True if an earlier job of the chain holds an order until the chain ends.
     in_order boolean,
+    -- The lane that the job holds while it is running, if it has one limit and no other lane.
+    lane text collate "C",
     -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
     debounced_at bigint,
     -- The id of the last start that replaced the chain.
@@ -99,6 +101,7 @@ create unique index job_id on "holdfast".job (id);
 -- Jobs with lanes have a track, so that claims of other jobs do not read them.
 create index job_due on "holdfast".job (type, track, priority desc, scheduled_at, seq) where status = 'pending';
 create index job_leased on "holdfast".job (type) where status = 'running';
+create index job_lane on "holdfast".job (lane) where status = 'running' and lane is not null;
 create unique index job_step on "holdfast".job (chain_id, chain_index) where chain_index > 0;
 create index job_key on "holdfast".job (key, type, seq) where key is not null;
 create index job_expires on "holdfast".job (expires_at, chain_id) where expires_at is not null;
@@ -410,7 +413,8 @@ create index track_ready on "holdfast".track (type, ready_at, priority desc, tur
 create index track_parked on "holdfast".track (parked, type, priority desc, turn) where parked is not null;
 create index track_fair on "holdfast".track (fair);
 
--- The running jobs that hold a lane. The triggers delete the rows when the job is no longer running.
+-- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `job.lane`.
+-- The triggers delete the rows when the job is no longer running.
 create table "holdfast".permit (
     lane text collate "C" not null,
     job bigint not null,
@@ -509,10 +513,14 @@ declare
     ordered boolean := new.in_order or strpos(new.details, 'order') > 0;
 begin
     if old.status = 'running' and new.status <> 'running' then
-        with freed as (
-            delete from "holdfast".permit where permit.job = old.seq returning permit.lane
-        )
-        insert into "holdfast".lane_change (lane) select freed.lane from freed;
+        if old.lane is not null then
+            insert into "holdfast".lane_change (lane) values (old.lane);
+        else
+            with freed as (
+                delete from "holdfast".permit where permit.job = old.seq returning permit.lane
+            )
+            insert into "holdfast".lane_change (lane) select freed.lane from freed;
+        end if;
         -- The job was released before its handler began: its rates do not count the attempt.
         if old.counted = old.attempt and new.counted is null then
             insert into "holdfast".lane_change (lane, refund)
@@ -563,6 +571,8 @@ begin
     insert into "holdfast".lane_change (lane)
     select permit.lane from "holdfast".permit where permit.job = old.seq
     union
+    select old.lane where old.lane is not null and old.status = 'running'
+    union
     select place.lane from "holdfast".place where place.chain_id = old.chain_id;
     insert into "holdfast".lane_change (track, type, priority, details)
     select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
@@ -592,9 +602,11 @@ end $$;
 
 create trigger lanes_created after insert on "holdfast".job
     for each row when (new.track is not null) execute function "holdfast".lanes_created();
--- A claim writes the lanes of its jobs itself.
+-- A claim writes the lanes of its jobs itself. So does a statement that completes a job and sets its lane to null.
 create trigger lanes_updated after update of status, scheduled_at, track, counted on "holdfast".job
-    for each row when ((new.track is not null or new.in_order) and new.status <> 'running') execute function "holdfast".lanes_updated();
+    for each row when ((new.track is not null or new.in_order) and new.status <> 'running'
+                       and not (new.status = 'completed' and old.lane is not null and new.lane is null))
+    execute function "holdfast".lanes_updated();
 create trigger lanes_replaced after update of debounced_at on "holdfast".job
     for each row when (old.track is not null or new.track is not null) execute function "holdfast".lanes_replaced();
 create trigger lanes_deleted after delete on "holdfast".job
@@ -732,7 +744,7 @@ begin
     if exists (select 1 from (select $15) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'due_within is out of range' using errcode = '22023'; end if;
     if exists (select 1 from (select $16) given (value) where not (char_length(value) between 1 and 512)) then raise exception 'id is out of range' using errcode = '22023'; end if;
     if exists (select 1 from (select $17) given (value) where not (char_length(value) between 1 and 512)) then raise exception 'type is out of range' using errcode = '22023'; end if;
-    return query with clock as materialized ( select "holdfast".clock(null::bigint) as now ), listening as materialized ( select exists (select 1 from "holdfast".listener, clock where listener.until > clock.now) as present ), replaced as ( update "holdfast".job set status = case when $1::int > 0 then 'blocked' else 'pending' end, input = $2::bytea, priority = $3::bigint, max_attempts = $4::bigint, timeout = $5::bigint, keep = $6::bigint, dedup_for = $7::bigint, details = $8::text, on_blocker_failure = $9::text, track = $10::text, blockers = cardinality($11::text[]), open_blockers = $1::int, attempt = 0, error = null, progress = null, progress_note = null, started_at = null, mismatches = null, mismatched_at = null, counted = null, replaced_by = $12::text, debounced_at = case when job.attempt > 0 then clock.now else job.debounced_at end, scheduled_at = greatest(clock.now, least( coalesce($13::bigint, clock.now + $14::bigint), $15::bigint + case when job.attempt > 0 then clock.now else coalesce(job.debounced_at, job.created_at) end)) from clock where job.id = $16::text and job.chain_index = 0 and job.type = $17::text and job.key = $18::text and job.status in ('pending', 'blocked') and (not $19::boolean or job.replaced_by is distinct from $12::text) returning job.seq, job.id, job.type ), named as ( insert into "holdfast".blocker (job_id, position, chain_id) select replaced.id, named.place - 1, named.chain_id from replaced, unnest($11::text[]) with ordinality named (chain_id, place) ), recorded as ( insert into "holdfast".event (at, kind, job_id, chain_id, type, attempt) select clock.now, 'replaced', replaced.id, replaced.id, replaced.type, 0 from replaced, clock, listening where listening.present ) select replaced.seq, clock.now, listening.present from replaced, clock, listening;
+    return query with clock as materialized ( select "holdfast".clock(null::bigint) as now ), listening as materialized ( select exists (select 1 from "holdfast".listener, clock where listener.until > clock.now) as present ), replaced as ( update "holdfast".job set status = case when $1::int > 0 then 'blocked' else 'pending' end, input = $2::bytea, priority = $3::bigint, max_attempts = $4::bigint, timeout = $5::bigint, keep = $6::bigint, dedup_for = $7::bigint, details = $8::text, on_blocker_failure = $9::text, track = $10::text, lane = null, blockers = cardinality($11::text[]), open_blockers = $1::int, attempt = 0, error = null, progress = null, progress_note = null, started_at = null, mismatches = null, mismatched_at = null, counted = null, replaced_by = $12::text, debounced_at = case when job.attempt > 0 then clock.now else job.debounced_at end, scheduled_at = greatest(clock.now, least( coalesce($13::bigint, clock.now + $14::bigint), $15::bigint + case when job.attempt > 0 then clock.now else coalesce(job.debounced_at, job.created_at) end)) from clock where job.id = $16::text and job.chain_index = 0 and job.type = $17::text and job.key = $18::text and job.status in ('pending', 'blocked') and (not $19::boolean or job.replaced_by is distinct from $12::text) returning job.seq, job.id, job.type ), named as ( insert into "holdfast".blocker (job_id, position, chain_id) select replaced.id, named.place - 1, named.chain_id from replaced, unnest($11::text[]) with ordinality named (chain_id, place) ), recorded as ( insert into "holdfast".event (at, kind, job_id, chain_id, type, attempt) select clock.now, 'replaced', replaced.id, replaced.id, replaced.type, 0 from replaced, clock, listening where listening.present ) select replaced.seq, clock.now, listening.present from replaced, clock, listening;
 end $function$;
 revoke all on function "holdfast".start_replace_chain(int, bytea, bigint, bigint, bigint, bigint, bigint, text, text, text, text[], text, bigint, bigint, bigint, text, text, text, boolean) from public;
 

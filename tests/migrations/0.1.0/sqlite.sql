@@ -46,6 +46,8 @@ create table holdfast_job (
     counted integer,
     -- 1 if an earlier job of the chain holds an order until the chain ends.
     in_order integer,
+    -- The lane that the job holds while it is running, if it has one limit and no other lane.
+    lane text,
     -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
     debounced_at integer,
     input blob not null,
@@ -60,6 +62,7 @@ create table holdfast_job (
 -- Jobs with lanes have a track, so that claims of other jobs do not read them.
 create index holdfast_job_due on holdfast_job (status, type, track, priority desc, scheduled_at) where status = 'pending';
 create index holdfast_job_leased on holdfast_job (status, type, leased_until) where status = 'running';
+create index holdfast_job_lane on holdfast_job (lane) where lane is not null and status = 'running';
 create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
 create index holdfast_job_key on holdfast_job (key, type) where key is not null;
 create index holdfast_job_expires on holdfast_job (expires_at, chain_id) where expires_at is not null;
@@ -262,7 +265,8 @@ create index holdfast_track_ready on holdfast_track (type, ready_at, priority de
 create index holdfast_track_parked on holdfast_track (parked, type, priority desc, turn) where parked is not null;
 create index holdfast_track_fair on holdfast_track (fair);
 
--- The running jobs that hold a lane. The triggers delete the rows when the job is no longer running.
+-- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `holdfast_job.lane`.
+-- The triggers delete the rows when the job is no longer running.
 create table holdfast_permit (
     lane text not null,
     job integer not null,
@@ -299,7 +303,7 @@ insert into holdfast_turn (turn, lanes_next) values (0, 0);
 
 -- A trigger takes a fifth of the time of a settlement even if its condition is false. So the triggers of lanes run only for
 -- statements that name track: all that change the status or the due time of a job that may have lanes (`track = track`).
--- Claims and completions of jobs without lanes do not name it. There is no trigger for inserts: the statements of
+-- Claims do not name it, nor do completions of jobs without lanes and of jobs that hold a lane by their row alone. There is no trigger for inserts: the statements of
 -- `enter_lanes` follow the insert of a job with lanes.
 create trigger holdfast_lanes_pending after update of track on holdfast_job
     when new.track is not null and new.status = 'pending' begin
@@ -319,6 +323,7 @@ end;
 
 create trigger holdfast_lanes_released after update of track on holdfast_job
     when old.track is not null and old.status = 'running' and new.status <> 'running' begin
+    insert into holdfast_lane_change (lane) select old.lane where old.lane is not null;
     insert into holdfast_lane_change (lane) select permit.lane from holdfast_permit permit where permit.job = old.seq;
     delete from holdfast_permit where job = old.seq;
 end;
@@ -364,6 +369,8 @@ end;
 create trigger holdfast_lanes_deleted after delete on holdfast_job when old.track is not null or old.in_order = 1 begin
     insert into holdfast_lane_change (lane)
     select permit.lane from holdfast_permit permit where permit.job = old.seq
+    union
+    select old.lane where old.lane is not null and old.status = 'running'
     union
     select place.lane from holdfast_place place where place.chain_id = old.chain_id;
     insert into holdfast_lane_change (track, details)

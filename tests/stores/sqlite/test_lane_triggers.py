@@ -6,8 +6,9 @@ import re
 
 from holdfast.stores.sqlite.rows import SQL
 
-WITHOUT_LANES = {"claim", "settle_completed"}
-"""A claim takes no place and releases no permit. Completions of jobs with lanes use another statement."""
+WITHOUT_LANES = {"claim", "claim_chosen", "settle_completed"}
+"""A claim takes no place and releases no permit. Completions of jobs with lanes use another statement, or record
+themselves that the lanes are free."""
 
 
 def test_statements_that_change_the_status_or_the_due_time_name_the_track() -> None:

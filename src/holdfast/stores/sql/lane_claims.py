@@ -186,8 +186,14 @@ class LaneClaims:
         """Write what the choice means for lanes and tracks. The jobs are claimed already."""
         taken, now = found.choice.taken, context.now
         if taken:
-            permits = [{"lane": lane, "job": job.seq} for track, job in taken for lane in track.lanes]
-            yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
+            permits = [
+                {"lane": lane, "job": job.seq}
+                for track, job in taken
+                if own_lane(found, track) is None
+                for lane in track.lanes
+            ]
+            if permits:
+                yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
             turns = {track.fair: turn + place for place, (track, _) in enumerate(taken)}
             rows = [{"fair": fair, "turn": number} for fair, number in sorted(turns.items())]
             yield self.rows_instruction("track_turn", rows)
@@ -276,6 +282,12 @@ def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, l
     found.choice = choose(found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next)
     found.claimed = {job.chain_id for _, job in found.choice.taken}
     return found.choice
+
+
+def own_lane(found: Pass, track: Track) -> str | None:
+    """The lane that a running job of this track holds by its row alone: that of its limit, if it has no other lane."""
+    lane = track.lanes[0]
+    return lane if len(track.lanes) == 1 and found.lanes[lane].kind == "limit" else None
 
 
 def counted_jobs(found: Pass) -> list[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.core.record import Status
+from msgspec.structs import replace
+
+from holdfast.core.record import FINISHED, Status
 from holdfast.engine.operations import (
     CancelChains,
     Complete,
@@ -11,7 +13,7 @@ from holdfast.engine.operations import (
 )
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job, released, retrying
 from holdfast.testing.conformance.harness import Harness
-from holdfast.testing.lanes import laned, limit, with_lanes
+from holdfast.testing.lanes import laned, limit, order, with_lanes
 
 
 async def a_settled_attempt_releases_its_lane(harness: Harness) -> None:
@@ -25,6 +27,63 @@ async def a_settled_attempt_releases_its_lane(harness: Harness) -> None:
         await harness.settled(completed(other))
         for left in await harness.claim(limit=10):
             await harness.settled(completed(left))
+
+
+async def a_settled_attempt_releases_all_its_lanes(harness: Harness) -> None:
+    rules = limit(1), limit(1, name="disk")
+    for settlement in (completed, retrying, failed, cancelled, released):
+        first = laned(*rules)
+        await harness.start(first)
+        (job,) = await harness.claim(limit=10)
+        waiting = [laned(rule) for rule in rules]
+        await harness.start(*waiting)
+        assert await harness.claim(limit=10) == []
+
+        await harness.settled(settlement(job))
+
+        others = await harness.claim(limit=2)
+        assert len(others) >= 1
+        await harness.settle(*map(completed, others))
+        while left := await harness.claim(limit=10):
+            await harness.settle(*map(completed, left))
+        assert {job.status for job in await harness.everything()} <= FINISHED
+
+
+async def one_settlement_releases_the_lanes_of_all_its_jobs(harness: Harness) -> None:
+    rules = [limit(1)], [limit(1, name="disk"), limit(9, name="all")], [order()], [limit(9, name="all")]
+    for _ in range(2):
+        await harness.start(new_job(), *(laned(*lanes) for lanes in rules))
+    first = await harness.claim(limit=20)
+    assert len(first) == 7
+    assert await harness.claim(limit=20) == []
+
+    await harness.settle(*map(completed, first))
+
+    assert len(await harness.claim(limit=20)) == 3
+
+
+async def a_job_in_an_order_of_its_chain_releases_its_lane_and_the_order(harness: Harness) -> None:
+    first, second = laned(order(chain=True)), laned(order(chain=True))
+    await harness.start(first, second, laned(limit(1), type="publish"))
+    (job,) = await harness.claim(limit=10)
+    await harness.settled(continued(job, with_lanes(next_job(job, "publish"), limit(1))))
+    for _ in range(2):
+        publishing = await harness.claim_one("publish")
+        assert await harness.claim("publish", "resize", limit=10) == []
+        await harness.settled(completed(publishing))
+
+    assert [job.id for job in await harness.claim(limit=10)] == [second.id]
+
+
+async def a_chain_that_was_replaced_without_lanes_holds_no_lane(harness: Harness) -> None:
+    keyed = replace(laned(limit(1)), key="k")
+    await harness.start(keyed)
+    (job,) = await harness.claim(limit=10)
+    await harness.settled(retrying(job, delay=60))
+
+    await harness.start(replace(new_job(key="k"), dedup="waiting"), laned(limit(1)))
+
+    assert len(await harness.claim(limit=10)) == 2
 
 
 async def a_continued_attempt_releases_its_lane(harness: Harness) -> None:

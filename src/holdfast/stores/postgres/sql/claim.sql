@@ -217,7 +217,7 @@ select level.priority, sum(first.jobs)::bigint
  group by level.priority
  order by level.priority desc
 
--- claim_chosen: claim these locked jobs.
+-- claim_chosen: claim these locked jobs. `lanes`: the lane that the job holds by itself, or null.
 with wanted as materialized (
     select terms.type, terms.lease, terms.max_attempts
       from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
@@ -227,7 +227,7 @@ update holdfast.job
        counted = case when job.seq = any(:counted::bigint[]) then job.attempt + 1 else job.counted end,
        max_attempts = coalesce(job.max_attempts, wanted.max_attempts), worker = :worker::text, token = :token::text,
        leased_until = :now::bigint + wanted.lease, renewed_at = :now::bigint, started_at = :now::bigint,
-       progress = null, progress_note = null
-  from wanted
- where job.seq = any(:seqs::bigint[]) and wanted.type = job.type
+       progress = null, progress_note = null, lane = chosen.lane
+  from wanted, unnest(:seqs::bigint[], :lanes::text[]) chosen (seq, lane)
+ where job.seq = any(:seqs::bigint[]) and chosen.seq = job.seq and wanted.type = job.type
 returning {record}

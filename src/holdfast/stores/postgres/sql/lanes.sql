@@ -106,7 +106,8 @@ select distinct found.lane, found.type, coalesce(roomy.room, 0)
   left join lateral (
     select case rule.kind
                when 'limit' then greatest(0, coalesce(lane.override, rule.override, rule.declared)
-                                             - (select count(*) from holdfast.permit where permit.lane = lane.lane))
+                                             - (select count(*) from holdfast.permit where permit.lane = lane.lane)
+                                             - (select count(*) from holdfast.job where job.status = 'running' and job.lane = lane.lane))
                else 1 end as room
       from holdfast.lane
       join holdfast.limits rule on rule.name = split_part(found.lane, chr(31), 1)
@@ -155,7 +156,8 @@ select locked.lane
 -- lanes_state: these locked lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
 -- A statement of its own: its snapshot is newer than the locks.
 select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
-       (select count(*) from holdfast.permit where permit.lane = lane.lane),
+       (select count(*) from holdfast.permit where permit.lane = lane.lane)
+       + (select count(*) from holdfast.job where job.status = 'running' and job.lane = lane.lane),
        case when rule.kind = 'order'
             then (select place.chain_id from holdfast.place where place.lane = lane.lane order by place.position limit 1) end,
        coalesce((select true from holdfast.track where track.parked = lane.lane limit 1), false),

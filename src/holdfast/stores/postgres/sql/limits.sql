@@ -28,17 +28,29 @@ select (select one.details from holdfast.job one
          group by job.type, job.track) tracks
 
 -- lanes_running: how many jobs hold each lane.
-select permit.lane, count(*) from holdfast.permit group by permit.lane
+select held.lane, count(*)
+  from (select permit.lane from holdfast.permit
+        union all
+        select job.lane from holdfast.job where job.status = 'running' and job.lane is not null) held
+ group by held.lane
 
 -- lanes_overrides: the lanes with numbers of their own.
 select lane.lane, lane.override from holdfast.lane where lane.override is not null
 
 -- lanes_holders: the running jobs that hold these lanes, oldest first.
-select permit.lane, job.id
-  from holdfast.permit
-  join holdfast.job on job.seq = permit.job
- where permit.lane = any(array(select json_array_elements_text(:lanes::json)))
- order by permit.lane, permit.job
+with wanted as materialized (
+    select array(select json_array_elements_text(:lanes::json)) as lanes
+)
+select held.lane, held.id
+  from (select permit.lane, job.seq, job.id
+          from holdfast.permit
+          join holdfast.job on job.seq = permit.job
+         where permit.lane = any((select wanted.lanes from wanted)::text[])
+        union all
+        select job.lane, job.seq, job.id
+          from holdfast.job
+         where job.status = 'running' and job.lane = any((select wanted.lanes from wanted)::text[])) held
+ order by held.lane, held.seq
 
 -- lanes_refunds: the weights that the next claim will refund to these lanes.
 select lane_change.lane, sum(lane_change.refund)::bigint

@@ -17,7 +17,7 @@ with clock as materialized (
     update holdfast.job
        set status = case when :open_blockers::int > 0 then 'blocked' else 'pending' end, input = :input::bytea,
            priority = :priority::bigint, {options: * = :*::bigint}, details = :details::text,
-           on_blocker_failure = :on_blocker_failure::text, track = :track::text,
+           on_blocker_failure = :on_blocker_failure::text, track = :track::text, lane = null,
            blockers = cardinality(:after::text[]), open_blockers = :open_blockers::int,
            attempt = 0, error = null, progress = null, progress_note = null, started_at = null, mismatches = null,
            mismatched_at = null, counted = null, replaced_by = :start_id::text,

@@ -3,6 +3,8 @@
 -- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
 -- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
 -- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
+-- `freed`: the change of each lane that a job held by itself, which the trigger of lanes then does not write. A job of a
+-- chain that keeps an order leaves it to the trigger.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -11,13 +13,14 @@ with clock as materialized (
     select * from unnest(:ids::text[], :tokens::text[], :outputs::bytea[], :keeps::bigint[], :aheads::bigint[])
            asked (id, token, output, keep, ahead)
 ), held as materialized (
-    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at,
+           case when job.in_order is not true then job.lane end as lane
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.type, held.scheduled_at, held.started_at + coalesce(asked.ahead, 0) as started_at
+    select held.seq, held.type, held.scheduled_at, held.started_at + coalesce(asked.ahead, 0) as started_at, held.lane
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running' and (:all::boolean or not held.awaited)
 ), completed as (
@@ -26,10 +29,13 @@ with clock as materialized (
            mismatches = null, mismatched_at = null,
            started_at = job.started_at + coalesce(asked.ahead, 0),
            finished_at = clock.now, keep = coalesce(asked.keep, job.keep),
-           expires_at = case when :ends::boolean then clock.now + coalesce(asked.keep, job.keep) end
+           expires_at = case when :ends::boolean then clock.now + coalesce(asked.keep, job.keep) end,
+           lane = case when job.in_order then job.lane end
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
+), freed as (
+    insert into holdfast.lane_change (lane) select good.lane from good where good.lane is not null
 ), counters as (
     insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
     select good.type, clock.now / 60000000, 'completed', count(*),

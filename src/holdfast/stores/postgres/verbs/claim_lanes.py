@@ -10,7 +10,15 @@ from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
-from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, as_text, changed_lanes, choose_jobs, counted_jobs
+from holdfast.stores.sql.lane_claims import (
+    CHANGES,
+    LaneClaims,
+    as_text,
+    changed_lanes,
+    choose_jobs,
+    counted_jobs,
+    own_lane,
+)
 from holdfast.stores.sql.lane_rows import WakingRow
 from holdfast.stores.sql.plan import Statement
 
@@ -61,7 +69,8 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         jobs: list[Record] = []
         if choice.taken:
             seqs = [job.seq for _, job in choice.taken]
-            given = {"seqs": seqs, "counted": counted_jobs(found), "now": context.now}
+            lanes = [own_lane(found, track) for track, _ in choice.taken]
+            given = {"seqs": seqs, "lanes": lanes, "counted": counted_jobs(found), "now": context.now}
             jobs += map(record, (yield Statement(_CLAIM_CHOSEN, {**_terms(parameters), **given})))
             jobs.sort(key=lambda job: job.seq)
             for job in jobs:

@@ -86,7 +86,8 @@ with recursive found (lane, type, due) as (
 select distinct found.lane, found.type,
        coalesce((select case rule.kind
                             when 'limit' then max(0, coalesce(lane.override, rule.override, rule.declared)
-                                                     - (select count(*) from holdfast_permit permit where permit.lane = lane.lane))
+                                                     - (select count(*) from holdfast_permit permit where permit.lane = lane.lane)
+                                                     - (select count(*) from holdfast_job job where job.lane = lane.lane and job.status = 'running'))
                             else 1 end
                    from holdfast_lane lane
                    join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
@@ -120,7 +121,8 @@ select lane from holdfast_lane where lane in (select value from json_each(:lanes
 
 -- lanes_state: these lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
 select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
-       (select count(*) from holdfast_permit permit where permit.lane = lane.lane),
+       (select count(*) from holdfast_permit permit where permit.lane = lane.lane)
+       + (select count(*) from holdfast_job job where job.lane = lane.lane and job.status = 'running'),
        case when rule.kind = 'order'
             then (select place.chain_id from holdfast_place place where place.lane = lane.lane
                    order by place.position limit 1) end,
@@ -154,6 +156,9 @@ select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
  where status = 'pending' and track is not null
    and (id in (select value from json_each(:chains)) and chain_index = 0
         or chain_id in (select value from json_each(:chains)) and chain_index > 0)
+
+-- lanes_freed: record that jobs hold these lanes no more.
+insert into holdfast_lane_change (lane) select value from json_each(:lanes)
 
 -- permits_add: let jobs hold lanes.
 insert into holdfast_permit (lane, job)

@@ -24,17 +24,26 @@ select lane from holdfast_lane where substr(lane, 1, instr(lane, char(31)) - 1) 
 select max(details), count(*) from holdfast_job where status = 'pending' and track is not null group by type, track
 
 -- lanes_running: how many jobs hold each lane.
-select lane, count(*) from holdfast_permit group by lane
+select lane, count(*)
+  from (select lane from holdfast_permit
+        union all
+        select lane from holdfast_job where lane is not null and status = 'running')
+ group by lane
 
 -- lanes_overrides: the lanes with numbers of their own.
 select lane, override from holdfast_lane where override is not null
 
 -- lanes_holders: the running jobs that hold these lanes, oldest first.
-select permit.lane, job.id
-  from holdfast_permit permit
-  join holdfast_job job on job.seq = permit.job
- where permit.lane in (select value from json_each(:lanes))
- order by permit.lane, permit.job
+select lane, id
+  from (select permit.lane, job.id, job.seq
+          from holdfast_permit permit
+          join holdfast_job job on job.seq = permit.job
+         where permit.lane in (select value from json_each(:lanes))
+        union all
+        select lane, id, seq
+          from holdfast_job
+         where status = 'running' and lane in (select value from json_each(:lanes)))
+ order by lane, seq
 
 -- lanes_refunds: the weights that the next claim will refund to these lanes.
 select lane, sum(refund) from holdfast_lane_change

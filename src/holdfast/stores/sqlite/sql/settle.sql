@@ -1,9 +1,10 @@
 -- settle: write the outcomes of attempts.
 
 -- settle_claims: the jobs of these claims, whether other jobs wait for their chains, and whether they have lanes.
+-- The last column: the lane that the job holds by its row alone. Null if its chain keeps an order, which the triggers release.
 select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attempt, job.worker, job.started_at,
        job.scheduled_at, exists (select 1 from holdfast_blocker blocker where blocker.chain_id = job.chain_id),
-       job.track is not null or job.in_order is not null
+       job.track is not null or job.in_order is not null, case when job.in_order is null then job.lane end
   from holdfast_job job
  where job.id in (select value from json_each(:ids))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from holdfast.core.claim_ahead import claimable
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimJobs
-from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs
-from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
+from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs, own_lane
+from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 
 _HEADS = SQL["claim_heads"]
@@ -14,12 +16,14 @@ _NEXT_HEAD = SQL["claim_next_head"]
 _DUE = SQL["claim_due"]
 _RECORDS = SQL["records"]
 _CLAIM = SQL["claim"]
+_CLAIM_CHOSEN = SQL["claim_chosen"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
 _LANES_PRESENT = SQL["lanes_present"]
 _JOBS_COUNTED = SQL["jobs_counted"]
 _TURN_READ = SQL["turn_read"]
 _TURN_SAVE = SQL["turn_save"]
 _LANES = LaneClaims(SQL)
+_NO_LANES: Mapping[int, str | None] = {}
 
 _STATUS = FIELDS.index("status")
 _ATTEMPT = FIELDS.index("attempt")
@@ -69,7 +73,8 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
         lanes_next = choice.lanes_next
         jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
         jobs += [(track.type, job.seq) for track, job in choice.taken]
-        claimed += yield from _take(context, operation, jobs)
+        lanes = {job.seq: own_lane(found, track) for track, job in choice.taken}
+        claimed += yield from _take(context, operation, jobs, lanes)
         if counted := counted_jobs(found):
             yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
         yield from _LANES.save(context, found, turn)
@@ -80,8 +85,13 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
     return sorted(claimed, key=lambda job: -job.priority)
 
 
-def _take(context: PlanContext, operation: ClaimJobs, due: list[tuple[str, int]]) -> Plan[list[Record]]:
-    """Claim these jobs, given by type and seq."""
+def _take(
+    context: PlanContext,
+    operation: ClaimJobs,
+    due: list[tuple[str, int]],
+    lanes: Mapping[int, str | None] = _NO_LANES,
+) -> Plan[list[Record]]:
+    """Claim these jobs, given by type and seq. `lanes`: which lanes they hold by their rows alone."""
     if not due:
         return []
     terms = {terms.type: terms for terms in operation.types}
@@ -91,14 +101,25 @@ def _take(context: PlanContext, operation: ClaimJobs, due: list[tuple[str, int]]
     seqs = as_json([seq for _, seq in due])
     rows = {row[0]: row for row in (yield Statement(_RECORDS, {"seqs": seqs}))}
     for type, type_seqs in by_type.items():
+        max_attempts, leased_until = terms[type].max_attempts, context.now + terms[type].lease
+        if lanes:
+            rows_to_claim = (
+                (
+                    max_attempts, operation.worker, operation.token, leased_until, context.now, context.now,
+                    lanes.get(seq), seq,
+                )
+                for seq in type_seqs
+            )  # fmt: skip
+            yield Many(_CLAIM_CHOSEN, rows_to_claim)
+            continue
         yield Statement(
             _CLAIM,
             {
                 "seqs": as_json(type_seqs),
-                "max_attempts": terms[type].max_attempts,
+                "max_attempts": max_attempts,
                 "worker": operation.worker,
                 "token": operation.token,
-                "leased_until": context.now + terms[type].lease,
+                "leased_until": leased_until,
                 "now": context.now,
             },
         )

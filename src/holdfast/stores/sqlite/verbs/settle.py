@@ -19,6 +19,7 @@ from holdfast.stores.sqlite.verbs.counters import append
 _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
 _COMPLETED_LANES = SQL["settle_completed_lanes"]
+_LANES_FREED = SQL["lanes_freed"]
 _KEEP = SQL["settle_keep"]
 _PENDING = SQL["settle_pending"]
 _RELEASED = SQL["settle_released"]
@@ -44,6 +45,8 @@ class _Job(NamedTuple):
     scheduled_at: Micros
     awaited: bool
     has_lanes: bool
+    lane: str | None
+    """The lane that it holds by its row alone."""
 
 
 class _Completions:
@@ -73,8 +76,10 @@ class _Completions:
         if self._kept:
             yield Many(_KEEP, self._kept)
         if self._jobs:
-            has_lanes = any(job.has_lanes for job in self._counted)
-            yield Many(_COMPLETED_LANES if has_lanes else _COMPLETED, self._jobs)
+            with_triggers = any(job.has_lanes and job.lane is None for job in self._counted)
+            yield Many(_COMPLETED_LANES if with_triggers else _COMPLETED, self._jobs)
+            if not with_triggers and (lanes := [job.lane for job in self._counted if job.lane is not None]):
+                yield Statement(_LANES_FREED, {"lanes": as_json(lanes)})
             # Written here and not with the other changes of the operation: this is part of every settlement.
             yield append(self._changes(context.now))
         self._jobs, self._kept, self._counted, self._continuations = [], [], [], []

@@ -52,6 +52,8 @@ create table holdfast.job (
     counted bigint,
     -- True if an earlier job of the chain holds an order until the chain ends.
     in_order boolean,
+    -- The lane that the job holds while it is running, if it has one limit and no other lane.
+    lane text collate "C",
     -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
     debounced_at bigint,
     -- The id of the last start that replaced the chain.
@@ -74,6 +76,7 @@ create unique index job_id on holdfast.job (id);
 -- Jobs with lanes have a track, so that claims of other jobs do not read them.
 create index job_due on holdfast.job (type, track, priority desc, scheduled_at, seq) where status = 'pending';
 create index job_leased on holdfast.job (type) where status = 'running';
+create index job_lane on holdfast.job (lane) where status = 'running' and lane is not null;
 create unique index job_step on holdfast.job (chain_id, chain_index) where chain_index > 0;
 create index job_key on holdfast.job (key, type, seq) where key is not null;
 create index job_expires on holdfast.job (expires_at, chain_id) where expires_at is not null;

@@ -36,7 +36,8 @@ create index track_ready on holdfast.track (type, ready_at, priority desc, turn)
 create index track_parked on holdfast.track (parked, type, priority desc, turn) where parked is not null;
 create index track_fair on holdfast.track (fair);
 
--- The running jobs that hold a lane. The triggers delete the rows when the job is no longer running.
+-- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `job.lane`.
+-- The triggers delete the rows when the job is no longer running.
 create table holdfast.permit (
     lane text collate "C" not null,
     job bigint not null,
@@ -135,10 +136,14 @@ declare
     ordered boolean := new.in_order or strpos(new.details, 'order') > 0;
 begin
     if old.status = 'running' and new.status <> 'running' then
-        with freed as (
-            delete from holdfast.permit where permit.job = old.seq returning permit.lane
-        )
-        insert into holdfast.lane_change (lane) select freed.lane from freed;
+        if old.lane is not null then
+            insert into holdfast.lane_change (lane) values (old.lane);
+        else
+            with freed as (
+                delete from holdfast.permit where permit.job = old.seq returning permit.lane
+            )
+            insert into holdfast.lane_change (lane) select freed.lane from freed;
+        end if;
         -- The job was released before its handler began: its rates do not count the attempt.
         if old.counted = old.attempt and new.counted is null then
             insert into holdfast.lane_change (lane, refund)
@@ -189,6 +194,8 @@ begin
     insert into holdfast.lane_change (lane)
     select permit.lane from holdfast.permit where permit.job = old.seq
     union
+    select old.lane where old.lane is not null and old.status = 'running'
+    union
     select place.lane from holdfast.place where place.chain_id = old.chain_id;
     insert into holdfast.lane_change (track, type, priority, details)
     select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
@@ -218,9 +225,11 @@ end $$;
 
 create trigger lanes_created after insert on holdfast.job
     for each row when (new.track is not null) execute function holdfast.lanes_created();
--- A claim writes the lanes of its jobs itself.
+-- A claim writes the lanes of its jobs itself. So does a statement that completes a job and sets its lane to null.
 create trigger lanes_updated after update of status, scheduled_at, track, counted on holdfast.job
-    for each row when ((new.track is not null or new.in_order) and new.status <> 'running') execute function holdfast.lanes_updated();
+    for each row when ((new.track is not null or new.in_order) and new.status <> 'running'
+                       and not (new.status = 'completed' and old.lane is not null and new.lane is null))
+    execute function holdfast.lanes_updated();
 create trigger lanes_replaced after update of debounced_at on holdfast.job
     for each row when (old.track is not null or new.track is not null) execute function holdfast.lanes_replaced();
 create trigger lanes_deleted after delete on holdfast.job

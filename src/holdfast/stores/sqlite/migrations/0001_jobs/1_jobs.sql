@@ -45,6 +45,8 @@ create table holdfast_job (
     counted integer,
     -- 1 if an earlier job of the chain holds an order until the chain ends.
     in_order integer,
+    -- The lane that the job holds while it is running, if it has one limit and no other lane.
+    lane text,
     -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
     debounced_at integer,
     input blob not null,
@@ -59,6 +61,7 @@ create table holdfast_job (
 -- Jobs with lanes have a track, so that claims of other jobs do not read them.
 create index holdfast_job_due on holdfast_job (status, type, track, priority desc, scheduled_at) where status = 'pending';
 create index holdfast_job_leased on holdfast_job (status, type, leased_until) where status = 'running';
+create index holdfast_job_lane on holdfast_job (lane) where lane is not null and status = 'running';
 create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
 create index holdfast_job_key on holdfast_job (key, type) where key is not null;
 create index holdfast_job_expires on holdfast_job (expires_at, chain_id) where expires_at is not null;
