@@ -45,9 +45,9 @@ async def test_a_job_waits_for_a_failure_or_an_end(harness: Harness) -> None:
         await producer.enqueue("a", 1, delay=60)
         assert await producer.enqueue("b", 2, after=["a"], when="failed") == Queued()
         assert await producer.enqueue("c", 3, after=["a"], when="ended") == Queued()
-        with pytest.raises(ValueError, match="give them"):
+        with pytest.raises(ValueError, match="needs after="):
             await producer.enqueue("d", 4, when="ended")
-        with pytest.raises(ValueError, match="give them"):
+        with pytest.raises(ValueError, match="needs after="):
             await producer.enqueue("d", 4, when="ended", after=[])
         queue = harness.queue(handler)
         recorder = Recorder(queue)

@@ -113,7 +113,7 @@ async def test_replace_and_debounce_change_the_payload_of_a_job_that_has_not_beg
     async with harness.queue() as producer:
         assert await producer.enqueue("a", 1, delay=60) == Queued()
         assert await producer.enqueue("a", 2, replace=True) == Duplicate("queued")
-        with pytest.raises(ValueError, match="give debounce too"):
+        with pytest.raises(ValueError, match="needs debounce"):
             await producer.enqueue("a", 3, debounce_max=5)
         async with queue:
             await recorder.receive("completed", "a")

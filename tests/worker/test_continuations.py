@@ -54,13 +54,13 @@ def harness_with_types(harness: WorkerHarness) -> WorkerHarness:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("to_text", "TypeError: to_text continues to what gives int; text gives str"),
-        ("done_to_text", "TypeError: done_to_text continues to what gives int; text gives str"),
-        ("later", "TypeError: later continues to what gives int | None; text gives str"),
+        ("to_text", "TypeError: to_text must continue with a job type that returns int; text returns str"),
+        ("done_to_text", "TypeError: done_to_text must continue with a job type that returns int; text returns str"),
+        ("later", "TypeError: later must continue with a job type that returns int | None; text returns str"),
         (
             "never",
             "TypeError: never is declared to return str, and returned text.bind(...);"
-            " one that may continue is annotated `str | Bound[str]`",
+            " a handler that may continue is annotated `str | Bound[str]`",
         ),
     ],
 )

@@ -37,7 +37,7 @@ class BulkRunner:
         self._looked_at: float | None = None
 
     def wake(self) -> None:
-        """Run bulk actions until none is left. Does nothing if that is so already."""
+        """Run bulk actions until none is left. Does nothing if they run already."""
         self._wanted = True
         self._begin()
 

@@ -127,7 +127,7 @@ def _settings(run: Invocation) -> list[Finding]:
 
 
 def _own(settings: CommandSettings) -> str:
-    return "the address names others" if named_in(settings.store or "") else "the store brings its own"
+    return "the address names others" if named_in(settings.store or "") else "the store sends its own"
 
 
 def _verdict(findings: Sequence[Finding]) -> Text:

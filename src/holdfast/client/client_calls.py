@@ -97,7 +97,7 @@ class ClientCalls:
         def start_and_wait(subscription: ChainSubscription) -> WaitProcedure:
             (chain,) = yield from self.start([bound], trace)
             observers.deliver(created(observers, [chain]))
-            # On a sharded store the id is known only after the start, as that of an existing chain.
+            # The id of an existing chain, and any id on a sharded store, is known only after the start.
             known_later = chain.deduplicated or self._sharded
             record: ChainRecord = yield from subscription.finished_after_start(
                 chain.id, timeout, known_later=known_later

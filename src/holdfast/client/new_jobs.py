@@ -35,7 +35,7 @@ def continuation(bound: AnyBound, after: Record) -> NewJob:
     for option, given in (("key", options.key), ("id", options.id), ("shard", options.shard)):
         if given is not None:
             raise ValueError(
-                f"{bound.type.name}: a continuation takes no {option}: it names a chain, and this has begun"
+                f"{bound.type.name}: a continuation takes no {option}: only a start does, and the chain has started"
             )
     sent = inherited_details(after.details)
     job_id = new_id_on(sent.shard)
@@ -113,9 +113,7 @@ def _rule(options: StartOptions, declared: AnyJobType) -> str:
     if options.when in (None, "completed"):
         return options.on_blocker_failure or declared.on_blocker_failure
     if not options.after:
-        raise ValueError(
-            f'{declared.name}: when="{options.when}" says what to wait for in the chains of after=: give them'
-        )
+        raise ValueError(f'{declared.name}: when="{options.when}" needs after=, the chains to wait for')
     return WHEN_FAILED if options.when == "failed" else WHEN_ENDED
 
 

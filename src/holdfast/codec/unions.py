@@ -24,7 +24,7 @@ class UnionCodec:
         self.annotation = annotation
         self._members = {f"${name_of(member)}": TypeCodec(member, limit=limit) for member in members(annotation)}
         if len(self._members) < len(members(annotation)):
-            raise TypeError(f"{name_of(annotation)} has two members of one name")
+            raise TypeError(f"{name_of(annotation)} has two members with the same name")
 
     def encode(self, value: Any, /) -> bytes:
         refusals: list[PayloadRefused] = []

@@ -80,7 +80,9 @@ def _read_wakeups(top: Table, store: str | None) -> str | None:
     wakeups = top.text("wakeups")
     if wakeups is not None and store is not None:
         if brings_its_own(store):
-            raise top.error("wakeups", f"is for a SQL store; one of {store.partition(':')[0]}:// brings its own")
+            raise top.error(
+                "wakeups", f"is for a SQL store; a {store.partition(':')[0]}:// store sends its own wake-ups"
+            )
         if named_in(store):
             raise top.error("wakeups", "is given twice: also in the address of the store")
     return wakeups

@@ -29,7 +29,7 @@ def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
             raise table.error(name, str(error)) from None
         group = _read_group(each, named, retries=retries)
         if group.takes_remaining:
-            raise each.error("types", "a group names its types or queues: the default group has what no group names")
+            raise each.error("types", "give types or queues: [workers] runs all that no group names")
         each.finish()
         groups.append(group)
     table.finish()

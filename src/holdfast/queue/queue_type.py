@@ -199,5 +199,5 @@ def _checked(result: Any) -> Any:
         result.close()
         raise TypeError("the handler is a plain function that returned a coroutine; make it `async def`")
     if isinstance(result, Bound):
-        raise TypeError("a queue's job ends with a result; chains of several steps are made with Client and Jobs")
+        raise TypeError("a job of a queue ends with a result; for chains of several jobs use Client and Jobs")
     return result

@@ -164,7 +164,7 @@ class JobType(Generic[P, Q, T_co, Required]):
             wanted = name_of(self.signature.returns)
             raise TypeError(
                 f"{self.name} is declared to return {wanted}, and returned {bound.type.name}.bind(...); "
-                f"one that may continue is annotated `{wanted} | Bound[{wanted}]`"
+                f"a handler that may continue is annotated `{wanted} | Bound[{wanted}]`"
             )
         self._check_output(bound, self._continues)
 
@@ -179,7 +179,8 @@ class JobType(Generic[P, Q, T_co, Required]):
         gives = bound.type.signature.returns
         if not assignable(gives, wanted):
             raise TypeError(
-                f"{self.name} continues to what gives {name_of(wanted)}; {bound.type.name} gives {name_of(gives)}"
+                f"{self.name} must continue with a job type that returns {name_of(wanted)}; "
+                f"{bound.type.name} returns {name_of(gives)}"
             )
 
     @overload

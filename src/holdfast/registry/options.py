@@ -183,7 +183,7 @@ class StartOptions(msgspec.Struct, frozen=True):
         check_choice("dedup", self.dedup, _DEDUP)
         check_duration("window", self.window)
         if self.key is None and (self.window is not None or self.exclude or self.dedup != "incomplete"):
-            raise ValueError("dedup, window and exclude say which chains with the same key count: give a key")
+            raise ValueError("dedup, window and exclude need a key: they choose which chains with the same key count")
 
     def _check_collapsing(self) -> None:
         if not isinstance(self.replace, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -191,10 +191,10 @@ class StartOptions(msgspec.Struct, frozen=True):
         check_duration("debounce", self.debounce)
         check_duration("debounce_max", self.debounce_max)
         if self.debounce_max is not None and self.debounce is None:
-            raise ValueError("debounce_max limits how long debounce moves a chain: give debounce too")
+            raise ValueError("debounce_max needs debounce: it limits how long a chain can be delayed")
         if self.key is None:
             option = "replace" if self.debounce is None else "debounce"
-            raise ValueError(f"{option} changes the chain with the same key that has not begun: give a key")
+            raise ValueError(f"{option} needs a key: it changes the chain with the same key that has not begun")
         if self.dedup != "incomplete":
             raise ValueError(
                 f'replace and debounce change a chain that has not begun, so they exclude dedup="{self.dedup}"'

@@ -63,7 +63,7 @@ def open_store(address: StoreAddress, wakeups: str | Wakeups | None = None) -> S
         raise ValueError(f"the address of a store begins with one of {_schemes()}")
     check_escaped(address)
     if wakeups is not None and scheme not in SQL:
-        raise ValueError(f"wakeups= is for a SQL store; one of {scheme}:// brings its own")
+        raise ValueError(f"wakeups= is for a SQL store; a {scheme}:// store sends its own wake-ups")
     if scheme == "memory":
         return _memory(rest)
     if scheme not in LOADERS:

@@ -36,7 +36,9 @@ def wakeups_at(address: str) -> ConnectedWakeups:
             raise ValueError(f"there are no wake-ups for {scheme}://; their address begins with one of {_schemes()}")
         made = next(iter(plugged)).load()(address)
     if not isinstance(made, ConnectedWakeups):
-        raise TypeError(f"what {scheme}:// made is a {type(made).__name__}, not wake-ups that open and close")
+        raise TypeError(
+            f"the factory of {scheme}:// returned a {type(made).__name__}, which has not the methods of wake-ups"
+        )
     return made
 
 

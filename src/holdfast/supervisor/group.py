@@ -70,7 +70,9 @@ class Group:
             raise ValueError(f"memory_limit must be at least 1 byte, not {self.memory_limit}")
         for option in ("types", "queues"):
             if getattr(self, option) == ():
-                raise ValueError(f"{option} of group {self.name!r} is empty: leave it out to take what no group names")
+                raise ValueError(
+                    f"{option} of group {self.name!r} is empty: leave it out to run all that no other group names"
+                )
 
     @property
     def takes_remaining(self) -> bool:

@@ -208,7 +208,7 @@ class Supervisor:
     def _group(self, groups: Sequence[Group]) -> None:
         names = [group.name for group in groups]
         if len(set(names)) < len(names):
-            raise ValueError(f"two groups have one name: {', '.join(names)}")
+            raise ValueError(f"two groups have the same name: {', '.join(names)}")
         shares = assign_types(groups, self._jobs)
         if not shares:
             raise ValueError("there is nothing to run: no job type has a handler")

@@ -169,7 +169,7 @@ class _IdleWatch:
             self._changed.clear()
             if len(self.ran) >= self._limit:
                 raise RuntimeError(
-                    f"{self._limit} attempts ended and there are still jobs due: raise limit= if need be"
+                    f"{self._limit} attempts ended and there are still jobs due: raise limit= if the test needs more"
                 )
 
     async def until_ended(self, worker: Worker) -> None:

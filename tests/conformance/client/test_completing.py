@@ -272,7 +272,7 @@ async def test_a_continuation_with_an_output_of_another_type_is_refused(harness:
     first, other = harness.jobs.job(value), harness.jobs.job(text)
     chain = await harness.client.start(first.bind(1))
 
-    with pytest.raises(TypeError, match=r"value continues to what gives int; text gives str"):
+    with pytest.raises(TypeError, match=r"value must continue with a job type that returns int; text returns str"):
         async with harness.client.completing(chain.id) as current:
             await current.continue_with(other.bind(2))
 
@@ -285,7 +285,7 @@ async def test_a_declared_type_without_a_function_is_checked_too(harness: Client
     first, other = harness.jobs.declare(value), harness.jobs.job(text)
     chain = await harness.client.start(first.bind(1))
 
-    with pytest.raises(TypeError, match="text gives str"):
+    with pytest.raises(TypeError, match="text returns str"):
         async with harness.client.completing(chain.id) as current:
             await current.continue_with(other.bind(2))
 
@@ -299,7 +299,7 @@ async def test_each_of_several_continuations_is_checked(harness: ClientHarness) 
 
     async with harness.client.completing(chain.id) as current:
         await current.continue_with(elsewhere.bind(2))
-        with pytest.raises(TypeError, match="elsewhere continues to what gives int"):
+        with pytest.raises(TypeError, match="elsewhere must continue with a job type that returns int"):
             await current.continue_with(other.bind(3))
 
     assert (await harness.now(chain)).type == "elsewhere"
@@ -312,7 +312,7 @@ async def test_if_the_current_type_is_unknown_the_type_of_the_chain_is_checked(h
     async with harness.client.completing(chain) as current:
         await current.continue_with(elsewhere.bind(2))
 
-    with pytest.raises(TypeError, match="value continues to what gives int; text gives str"):
+    with pytest.raises(TypeError, match="value must continue with a job type that returns int; text returns str"):
         async with harness.client.completing(chain) as current:
             await current.continue_with(other.bind(3))
 

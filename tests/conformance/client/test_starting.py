@@ -218,10 +218,10 @@ async def test_many_starters_that_replace_create_one_chain_and_one_input_wins(ha
 async def test_replace_and_debounce_are_checked_before_anything_is_written(harness: ClientHarness) -> None:
     bound = harness.jobs.job(value).bind(1)
     wrong: list[tuple[StartKeywords, str]] = [
-        ({"replace": True}, "give a key"),
-        ({"debounce": 5}, "give a key"),
-        ({"debounce_max": 5, "key": "k"}, "give debounce too"),
-        ({"replace": True, "debounce_max": 5, "key": "k"}, "give debounce too"),
+        ({"replace": True}, "a key"),
+        ({"debounce": 5}, "a key"),
+        ({"debounce_max": 5, "key": "k"}, "needs debounce"),
+        ({"replace": True, "debounce_max": 5, "key": "k"}, "needs debounce"),
         ({"replace": True, "key": "k", "dedup": "any"}, "exclude dedup"),
         ({"debounce": 5, "key": "k", "delay": 1}, "excludes delay and at"),
         ({"debounce": 0, "key": "k"}, "debounce must be more than 0"),

@@ -68,7 +68,7 @@ def test_a_chain_may_wait_for_a_failure_or_an_end(holdfast: CommandLine, client:
     holdfast("cancel", first)
 
     assert [str(chain.status) for chain in client.list_chains(type="rest").items] == ["pending", "pending"]
-    assert "give them" in holdfast("start", "rest", "--when", "failed", exit=2).err
+    assert "needs after=" in holdfast("start", "rest", "--when", "failed", exit=2).err
     assert "when must be one of" in holdfast("start", "rest", "--after", first, "--when", "x", exit=2).err
 
 
@@ -112,8 +112,8 @@ def test_the_input_may_come_from_a_file_or_from_stdin(
         (["add", "--input", '{"a": 1}', "--delay", "soon"], "'soon' is no duration"),
         (["add", "--input", '{"a": 1}', "--at", "noon"], "'noon' is no time"),
         (["add", "--input", '{"a": 1}', "--dedup", "x", "--key", "k"], "dedup must be one of"),
-        (["add", "--input", '{"a": 1}', "--replace"], "replace changes the chain with the same key"),
-        (["add", "--input", '{"a": 1}', "--key", "k", "--debounce-max", "9"], "give debounce too"),
+        (["add", "--input", '{"a": 1}', "--replace"], "replace needs a key"),
+        (["add", "--input", '{"a": 1}', "--key", "k", "--debounce-max", "9"], "needs debounce"),
         (["add", "--input", '{"a": 1}', "--max-attempts", "0"], "max_attempts must be at least 1"),
         (["add", "--input", '{"a": 1}', "--timeout", "3s"], "--timeout is for --wait"),
         (["add", "--input", '{"a": 1}', "--app", "nowhere:jobs"], "there is no module 'nowhere'"),

@@ -62,6 +62,6 @@ class Publisher(threading.Thread):
             self._log.warning("wake-ups of %s cannot be sent: %s", self._channel.shown, refusal)
         except Exception as error:  # any error: keep the hints and retry
             self._waiting.add(hints)
-            self._log.debug("a wake-up waits: %s", error)
+            self._log.debug("a wake-up is sent again later: %s", error)
             return False
         return True

@@ -78,7 +78,7 @@ def _within(job: NewJob, decided: dict[str, str], tx: Collection[str]) -> dict[s
         return {"the transaction": next(iter(tx)), **decided}
     for by, shard in decided.items():
         if shard not in tx:
-            raise WrongShard(f"{job.type}: {by} belongs on the shard {shard}, to which the transaction does not lead")
+            raise WrongShard(f"{job.type}: {by} belongs on the shard {shard}, and the transaction is on another one")
     return decided
 
 

@@ -40,7 +40,7 @@ class _Checked(Generic[T]):
         if one is not None:
             found[one] = operation.verb
         for other in sorted(found.keys() - {self.shard}):
-            raise WrongShard(f"{found[other]} belongs on the shard {other}, and this transaction leads to {self.shard}")
+            raise WrongShard(f"{found[other]} belongs on the shard {other}, and this transaction is on {self.shard}")
         return owned(self._routing, self.shard, operation)
 
 

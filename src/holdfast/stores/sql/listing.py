@@ -20,9 +20,9 @@ Condition = tuple[str, dict[str, Any]]
 _PLACE = "/* narrowed */"
 
 RECENT = 4000
-"""Numbers before the end of a list. If the jobs of a status are many, the first page is found among them."""
+"""How many of the newest jobs are searched before all jobs of a status. In a backlog, the first page is among them."""
 NEWEST = 1000
-"""Last jobs of chains that are read before all of a status are: their chains are enough for most pages."""
+"""How many of the newest last jobs are read before all last jobs of a status. Their chains fill most pages."""
 
 
 class Dialect(Protocol):
@@ -56,7 +56,7 @@ class Dialect(Protocol):
 
 
 def statuses(wanted: Filter) -> list[Status | None]:
-    """The statuses to query, one query each. `None` means any status; an empty list that nothing can match."""
+    """The statuses to query, one query each. `None` means any status. An empty list: no job can match."""
     given: list[Status | None] = list(dict.fromkeys(wanted.statuses)) or [None]
     for only, status in (
         (wanted.scheduled, Status.PENDING),
@@ -72,7 +72,7 @@ def statuses(wanted: Filter) -> list[Status | None]:
 
 
 def by_status(wanted: Filter, status: Status | None) -> bool:
-    """Whether the index of a status, which has the types too, finds the jobs. A key or a chain has fewer jobs."""
+    """Whether the index of a status and its types is used. The jobs of a key or of a chain are fewer."""
     return status not in (None, Status.COMPLETED) and wanted.key is None and wanted.chain_id is None
 
 
@@ -135,9 +135,13 @@ def below(op: ListJobs | ListChains, before: str, last: str = "last") -> str:
 
 def narrowed(statement: str, conditions: str) -> str:
     """A statement with these conditions."""
-    before, place, after = statement.partition(_PLACE)
-    assert place, "a list statement has a place for the conditions"
-    return before + conditions + after
+    return filled(statement, _PLACE, conditions, times=1)
+
+
+def filled(statement: str, place: str, text: str, *, times: int = -1) -> str:
+    """A statement with this text at a place that it marks. By default, at all such places."""
+    assert place in statement, f"no {place} in: {statement}"
+    return statement.replace(place, text, times)
 
 
 def _error(dialect: Dialect, search: ErrorSearch, row: str) -> Condition:

@@ -201,7 +201,7 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
 def check_open(connection: Any, identity: TransactionIdentity) -> None:
     """ValueError for another kind of database. RuntimeError if the transaction of an earlier operation has ended."""
     if not comes_from(connection, "asyncpg", "django", "psycopg", "psycopg2"):
-        raise ValueError(f"tx leads to {class_name(connection)}, which is not a connection to a PostgreSQL database")
+        raise ValueError(f"tx gives {class_name(connection)}, which is not a connection to a PostgreSQL database")
     identity.check(is_open=_is_in_transaction(native_connection(connection)))
 
 

@@ -5,11 +5,11 @@ select record.* from holdfast.record
  order by record.seq desc
 
 -- seqs: the newest jobs.
-select job.seq from holdfast.job where true /* narrowed */ order by job.seq desc limit :limit::bigint
+select job.seq from holdfast.job where true /* narrowed */ order by job.seq desc limit :count::bigint
 
 -- seqs_by_status: the newest jobs of a status that has an index.
 -- + 0: read the index of the status, then sort. Otherwise the planner may read all jobs by seq to find a few.
-select job.seq from holdfast.job where true /* narrowed */ order by job.seq + 0 desc limit :limit::bigint
+select job.seq from holdfast.job where true /* narrowed */ order by job.seq + 0 desc limit :count::bigint
 
 -- seqs_by_type: the newest jobs of a status whose index has the type and the seq.
 -- Reads the newest jobs of each type: the jobs of the status may be many.
@@ -26,9 +26,9 @@ select newest.seq
       from holdfast.job
      where job.type = type.name /* narrowed */
      order by job.seq desc
-     limit :limit::bigint) newest
+     limit :count::bigint) newest
  order by newest.seq desc
- limit :limit::bigint
+ limit :count::bigint
 
 -- seqs_recent: the newest jobs of a status among those with the highest seqs.
 -- The first limit hides the status from the planner: its index may have millions of jobs.
@@ -40,7 +40,7 @@ select job.seq
          limit :recent::bigint) job
  where true /* narrowed */
  order by job.seq desc
- limit :limit::bigint
+ limit :count::bigint
 
 -- list_chains: the first jobs of chains, newest first.
 select job.seq, job.id

@@ -19,7 +19,7 @@ _REACH = SQL["reach"]
 
 
 Ending = Literal["completed", "failing"]
-"""How chains end. A completed one changes all its dependents, a failing one those that do not wait for completions."""
+"""How chains end. A completion changes all dependents. A failure changes those that do not wait for completions."""
 
 
 class Tail(NamedTuple):

@@ -17,6 +17,7 @@ from holdfast.stores.sql.listing import (
     all_conditions,
     below,
     by_status,
+    filled,
     found_by_index,
     may_be_recent,
     narrowed,
@@ -46,6 +47,7 @@ _KEPT = """ and (job.expires_at is null or job.finished_at + job.keep > holdfast
 
 _BEFORE = ":before::bigint"
 _PLACE = "select 0::bigint as seq /* seqs */"
+_OF_STATUS = "/* of status */"
 _BY_TYPE_AND_SEQ = (Status.BLOCKED, Status.FAILED, Status.CANCELLED)
 """The statuses whose index has the type and the seq."""
 
@@ -87,13 +89,14 @@ def list_jobs(context: PlanContext, op: ListJobs) -> Plan[Listing[Record]]:
         if op.filter.chain_id is not None:
             conditions += _OF_CHAIN
         if status is Status.PENDING and may_be_recent(op.filter, status, floor):
-            given = {"before": op.before, "recent": RECENT}
+            given = {"before": op.before, "recent": RECENT, "count": op.limit + 1}
             recent = yield _page(context, op, _of(_JOBS, _SEQS_RECENT), conditions, parameters | given, floor)
             if len(recent) > op.limit:
                 jobs += map(record, recent)
                 continue
         statement = _of(_JOBS, _seqs(op.filter, status))
-        jobs += map(record, (yield _page(context, op, statement, conditions, parameters, floor)))
+        given = {"count": op.limit + 1}
+        jobs += map(record, (yield _page(context, op, statement, conditions, parameters | given, floor)))
     jobs.sort(key=lambda job: -job.seq)
     return Listing.cut(jobs, [job.seq for job in jobs], op.limit, floor)
 
@@ -112,11 +115,11 @@ def list_chains(context: PlanContext, op: ListChains) -> Plan[Listing[ChainRecor
             if len(rows) > op.limit:
                 found |= dict(rows)
                 continue
-        statement = _CHAINS_BY_LAST if by_status(op.filter, status) else _CHAINS
-        if statement is _CHAINS and _needs_last(op.filter, status):
-            statement = _CHAINS_WITH_LAST
-        if statement is _CHAINS_BY_LAST and floor is not None:
-            conditions += " and last.seq >= :floor::bigint"
+        if not by_status(op.filter, status):
+            statement = _CHAINS_WITH_LAST if _needs_last(op.filter, status) else _CHAINS
+        else:
+            statement = _CHAINS_BY_LAST
+            conditions += "" if floor is None else " and last.seq >= :floor::bigint"
         found |= dict((yield _page(context, op, statement, conditions, parameters, floor)))
     seqs = sorted(found, reverse=True)
     listing = Listing.cut([found[seq] for seq in seqs], seqs, op.limit, floor)
@@ -139,8 +142,8 @@ def _recent_chains(
     if len(rows) <= op.limit:
         by_index, values = found_by_index(_DIALECT, op.filter, status, first="job", last="job")
         seqs = narrowed(_seqs(op.filter, status), by_index + below(op, _BEFORE, "job"))
-        newest = _of(_CHAINS_BY_NEWEST, seqs.replace(":limit", ":newest"))
-        rows = yield _page(context, op, newest, conditions, parameters | values | {"newest": NEWEST}, None)
+        newest = _of(_CHAINS_BY_NEWEST, seqs)
+        rows = yield _page(context, op, newest, conditions, parameters | values | {"count": NEWEST}, None)
     return rows
 
 
@@ -149,15 +152,13 @@ def _seqs(wanted: Filter, status: Status | None) -> str:
     if not by_status(wanted, status) or wanted.fingerprint is not None:
         return _SEQS
     if status is not None and status in _BY_TYPE_AND_SEQ and not wanted.types:
-        return _SEQS_BY_TYPE.replace("/* of status */", f" and job.status = '{status.value}'")
+        return filled(_SEQS_BY_TYPE, _OF_STATUS, f" and job.status = '{status.value}'")
     return _SEQS_BY_STATUS
 
 
 def _of(statement: str, seqs: str) -> str:
     """A statement about the jobs that another one finds."""
-    before, place, after = statement.partition(_PLACE)
-    assert place, "the statement has a place for the seqs"
-    return before + seqs + after
+    return filled(statement, _PLACE, seqs)
 
 
 def _needs_last(wanted: Filter, status: Status | None) -> bool:
@@ -219,5 +220,5 @@ def _lowest(
     if ":now" in conditions:
         parameters = parameters | {"now": context.clock}
     statement = _of(_FLOOR, narrowed(seqs, conditions))
-    rows = yield Statement(statement, parameters | {"limit": count, "offset": count - 1})
+    rows = yield Statement(statement, parameters | {"count": count, "offset": count - 1})
     return rows[0][0] if rows else None

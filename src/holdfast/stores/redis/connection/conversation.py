@@ -169,7 +169,7 @@ class ScriptConversation:
         given, own = replies[: len(self._missing)], replies[len(self._missing) :]
         for reply in given:
             if isinstance(reply, ErrorReply) and reply.code not in TRANSIENT:
-                raise self._refusal(reply, f"it takes no scripts: {reply}") from reply
+                raise self._refusal(reply, f"the server accepts no scripts: {reply}") from reply
         self._missing = set()
         sent = len(self._calls)
         moved: SlotMoved | None = None

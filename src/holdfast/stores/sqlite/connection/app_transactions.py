@@ -125,7 +125,7 @@ def _check_file(path: Path) -> Plan[None]:
 
 def _refuse_foreign(connection: Any) -> None:
     if not hasattr(connection, "in_transaction"):
-        raise OtherDatabase(f"tx leads to {_kind(connection)}, which is not a connection to a SQLite database")
+        raise OtherDatabase(f"tx gives {_kind(connection)}, which is not a connection to a SQLite database")
 
 
 def _refuse_autocommit(connection: Any) -> None:

@@ -105,9 +105,9 @@ def list_chains(context: PlanContext, operation: ListChains) -> Plan[Listing[Cha
             if len(recent) > operation.limit:
                 found |= dict(recent)
                 continue
-        statement = _CHAINS_BY_LAST if by_status(operation.filter, status) else _CHAINS
-        if statement is _CHAINS_BY_LAST and floor is not None:
-            conditions += " and last.seq >= :floor"
+        by_last = by_status(operation.filter, status)
+        statement = _CHAINS_BY_LAST if by_last else _CHAINS
+        conditions += " and last.seq >= :floor" if by_last and floor is not None else ""
         found |= dict((yield _page(context, operation, statement, conditions, parameters, floor)))
     seqs = sorted(found, reverse=True)
     listing = Listing.cut([found[seq] for seq in seqs], seqs, operation.limit, floor)
