@@ -7,8 +7,8 @@ for them `open_blockers` only says when to look at the blockers again: never too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from holdfast.core import failure
 from holdfast.core.record import FINISHED, Status
@@ -37,6 +37,35 @@ def waiting_status(rule: str, blockers: Iterable[str]) -> tuple[Status, int]:
     if left:
         return Status.BLOCKED, left
     return (Status.CANCELLED if rule == WHEN_FAILED else Status.PENDING), 0
+
+
+class BlockerState(NamedTuple):
+    """What the blockers of a new job mean for it."""
+
+    status: Status
+    """Pending or blocked. A job that ends at once is blocked before."""
+    open_blockers: int
+    broken: str | None = None
+    """A blocker because of which the job fails at once."""
+    cancelled: bool = False
+    """Whether the job is cancelled at once: it waits for a failure, and all blockers completed."""
+
+
+NO_BLOCKERS: Final = BlockerState(Status.PENDING, 0)
+
+
+def blocker_state(rule: str, after: Sequence[str], statuses: Mapping[str, str]) -> BlockerState:
+    """What these blockers mean for a new job with this rule. `statuses` has their statuses."""
+    if not after:
+        return NO_BLOCKERS
+    if waits_for_end(rule):
+        status, number = waiting_status(rule, [statuses[chain_id] for chain_id in dict.fromkeys(after)])
+        if status is Status.CANCELLED:
+            return BlockerState(Status.BLOCKED, 1, cancelled=True)
+        return BlockerState(status, number)
+    left = [chain_id for chain_id in after if statuses[chain_id] != Status.COMPLETED]
+    broken = [chain_id for chain_id in left if rule == "fail" and statuses[chain_id] in FINISHED]
+    return BlockerState(Status.BLOCKED if left else Status.PENDING, len(left), broken[0] if broken else None)
 
 
 def open_after_retry(job_id: str, status: str, rule: str, named: int, blockers: Sequence[tuple[str, str]]) -> int:

@@ -163,7 +163,7 @@ def test_the_retry_table_itself_is_the_default_policy(tmp_path: Path) -> None:
         ),
         ("[workers]\nlease_timeout_seconds = nan", "line 2, workers.lease_timeout_seconds: must be a number, not nan"),
         ('[workers]\nretry = "patient"', r"line 2, workers.retry: there is no \[retry.patient\]; there are: default"),
-        ("[workers.cpu]\nconcurrency = 1", "line 1, workers.cpu.types: a group names its types"),
+        ("[workers.cpu]\nconcurrency = 1", "line 1, workers.cpu.types: give types or queues"),
         ("[workers]\nlease_timeout_seconds = 1e300", "line 2, workers.lease_timeout_seconds: .* to 2147483647"),
         ("[workers]\nconcurrency = 9999999999", "line 2, workers.concurrency: .* to 2147483647"),
         ("[retry]\nmax_retries = 9999999999", "line 2, retry.max_retries: .* from 0 to"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
-from holdfast.core.blocker_rules import WHEN_FAILED, waiting_status, waits_for_end
+from holdfast.core.blocker_rules import WHEN_FAILED
 from holdfast.core.blocker_types import wrong_blocker
 from holdfast.core.lifecycle import NewJob
 from holdfast.errors import ChainNotFound, HoldfastError, WrongBlockers
@@ -21,31 +20,6 @@ def chain_ids(jobs: Iterable[NewJob]) -> list[str]:
 def possible_endings(jobs: Iterable[NewJob]) -> list[chains.Ending]:
     """How the chain may end because of these continuations: the blockers of a continuation may already have ended."""
     return ["failing"] if any(job.after and job.on_blocker_failure in ("fail", WHEN_FAILED) for job in jobs) else []
-
-
-class BlockerState(NamedTuple):
-    """What the blockers of a new job mean for it."""
-
-    status: str
-    open_blockers: int
-    broken: str | None
-    """A blocker because of which the job fails at once."""
-    cancelled: bool
-    """Whether the job is cancelled at once: it waits for a failure, and all blockers completed."""
-
-
-def wait_for(job: NewJob, statuses: Mapping[str, str]) -> BlockerState:
-    """The status of a job with these blockers. A job that ends at once is blocked before."""
-    left = [chain_id for chain_id in job.after if statuses[chain_id] != "completed"]
-    ended = [chain_id for chain_id in left if statuses[chain_id] in ("failed", "cancelled")]
-    status, count = "blocked" if left else "pending", len(left)
-    if job.after and waits_for_end(job.on_blocker_failure):
-        status, count = waiting_status(job.on_blocker_failure, [statuses[id] for id in dict.fromkeys(job.after)])
-    if status == "cancelled":
-        return BlockerState(status, 1, None, cancelled=True)
-    if ended and job.on_blocker_failure == "fail":
-        return BlockerState("failed", count, ended[0], cancelled=False)
-    return BlockerState(status, count, None, cancelled=False)
 
 
 def refused(job: NewJob, made: Mapping[str, str]) -> Plan[HoldfastError | None]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
+from holdfast.core.blocker_rules import blocker_state
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.replacing import new_details, replaces
 from holdfast.errors import ChainNotFound, Conflict, DependencyCycle, HoldfastError
@@ -67,7 +68,8 @@ def write(context: PlanContext, job: NewJob, chain_id: str) -> Plan[None]:
     tails = yield from chains.tails(job.after)
     if tails:
         yield Statement(_AWAIT, {"seqs": [tail.seq for tail in tails.values()]})
-    waiting = blockers.wait_for(job, {id: tail.status for id, tail in tails.items()})
+    statuses = {id: tail.status for id, tail in tails.items()}
+    waiting = blocker_state(job.on_blocker_failure, job.after, statuses)
     chain = {
         "id": chain_id, "type": job.type, "key": job.key, "start_id": job.id, "unsure": context.unsure,
     }  # fmt: skip

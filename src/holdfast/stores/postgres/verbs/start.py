@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from holdfast.core.blocker_rules import blocker_state
 from holdfast.core.lifecycle import NewJob, create
 from holdfast.core.record import ChainRecord
 from holdfast.core.replacing import replaces
@@ -83,14 +84,17 @@ def add(context: PlanContext, jobs: Sequence[NewJob], *, awaited: Collection[str
         for chain_id in job.after:
             if chain_id not in statuses:
                 raise ChainNotFound(chain_id)
-        waiting = blockers.wait_for(job, statuses)
+        waiting = blocker_state(job.on_blocker_failure, job.after, statuses)
+        status: str = waiting.status
         if waiting.cancelled:
             cancelled.append(index)
+            status = "cancelled"
         if waiting.broken is not None:
             failed.append((index, waiting.broken))
+            status = "failed"
         open_blockers.append(waiting.open_blockers)
         if job.index == 0:
-            statuses[job.id] = waiting.status
+            statuses[job.id] = status
     if wrong := (yield from blockers.wrong(jobs, {job.id: job.type for job in jobs})):
         raise wrong
     inserted = Inserted(*(yield insert(context, jobs, open_blockers=open_blockers, awaited={*named, *awaited}))[0])
