@@ -22,8 +22,8 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 Edit(
                     "holdfast.stores.postgres.connection.pool",
-                    "            self._slots.queue.pop(slot, None)\n",
-                    f"            {_UNLESS_INTERRUPTED}self._slots.queue.pop(slot, None)\n",
+                    "            self._queue.entries.pop(entry, None)\n",
+                    f"            {_UNLESS_INTERRUPTED}self._queue.entries.pop(entry, None)\n",
                 ),
             ),
         },

@@ -44,7 +44,7 @@ class Benchmark:
     """From the start until the caller has the output."""
 
 
-async def bench(address: str, *, jobs: int = 2000, emit: Callable[[str], None] = lambda step: None) -> Benchmark:
+async def bench(address: str, *, jobs: int = 2000, emit: Callable[[str], None] = lambda text: None) -> Benchmark:
     """Measure an empty store. Missing tables are created; nothing is removed afterwards.
 
     `jobs` is the number of jobs for the bulk start and the drain. `emit` receives the name of each measurement.

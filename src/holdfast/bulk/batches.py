@@ -32,7 +32,7 @@ class Batch:
     """Some members of one bulk action. `id` is the id of its chain, which every entry of the audit names.
 
     `again`: an earlier attempt may have changed some of them already. The audit then says which, because a store
-    writes an entry in the same atomic step as the change.
+    writes an entry atomically with the change.
     """
 
     def __init__(self, store: Store, request: BulkRequest, *, id: str, again: bool) -> None:
@@ -102,9 +102,9 @@ class Batch:
                 return None
 
     async def _divide(self, chains: Sequence[ChainRecord]) -> None:
-        """Change chains in one step. A step that is refused is divided, so that only the refused chains are skipped."""
+        """Change chains at once. If that is refused, change each half, so that only the refused chains are skipped."""
         try:
-            await self._step(chains)
+            await self._change(chains)
         except (StoreUnavailable, NotPermitted):
             raise
         except HoldfastError as error:
@@ -115,7 +115,7 @@ class Batch:
             await self._divide(chains[:middle])
             await self._divide(chains[middle:])
 
-    async def _step(self, chains: Sequence[ChainRecord]) -> None:
+    async def _change(self, chains: Sequence[ChainRecord]) -> None:
         chain_ids = tuple(chain.first.id for chain in chains)
         job_ids = tuple(chain.last.id for chain in chains)
         changed = len(chains)

@@ -36,7 +36,7 @@ def delete(
 ) -> None:
     """Delete whole chains, also running ones. Refused if an unfinished job of another chain waits for one of them.
 
-    Up to 100 chains are deleted in one step, more in several steps, newest first.
+    Up to 100 chains are deleted atomically, more in several operations, newest first.
     """
     with run.client() as client:
         selection = select(client, ids, filters, limit=limit)

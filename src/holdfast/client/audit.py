@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import job_id
 from holdfast.core.clock import to_datetime, to_micros
 from holdfast.core.job import AuditEntry, Chain, Job
@@ -14,7 +14,7 @@ from holdfast.engine.operations import AuditRow, GetAudit, GetJobs
 from holdfast.engine.procedures import Procedure
 
 
-class AuditMethods(ClientBase):
+class AuditMethods(Capability):
     """The audit, async."""
 
     async def audit(
@@ -33,7 +33,7 @@ class AuditMethods(ClientBase):
         return await self._run(_audit(job, since, limit), tx)
 
 
-class SyncAuditMethods(SyncClientBase):
+class SyncAuditMethods(SyncCapability):
     """The audit, blocking."""
 
     def audit(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import Names, type_names
 from holdfast.core.clock import Micros, to_datetime, to_micros
 from holdfast.core.counter_report import Counters, FrequentError, MinuteCounts, TypeCounters
@@ -18,7 +18,7 @@ from holdfast.engine.procedures import Procedure
 _HOUR = 60 * MINUTE
 
 
-class CounterMethods(ClientBase):
+class CounterMethods(Capability):
     """Counters and errors, async."""
 
     async def counters(self, since: datetime | None = None, type: Names | None = None, *, tx: Any = None) -> Counters:
@@ -40,7 +40,7 @@ class CounterMethods(ClientBase):
         return await self._run(_errors(since, type, limit), tx)
 
 
-class SyncCounterMethods(SyncClientBase):
+class SyncCounterMethods(SyncCapability):
     """Counters and errors, blocking."""
 
     def counters(self, since: datetime | None = None, type: Names | None = None, *, tx: Any = None) -> Counters:

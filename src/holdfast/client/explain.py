@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import job_id
 from holdfast.core.details import lanes_of
 from holdfast.core.explanation import Explanation, JobFacts, Situation
@@ -18,7 +18,7 @@ from holdfast.engine.procedures import Procedure
 from holdfast.registry.jobs import Jobs
 
 
-class ExplainMethods(ClientBase):
+class ExplainMethods(Capability):
     """Explanations, async."""
 
     async def explain(self, subject: Chain[Any] | Job | str, *, tx: Any = None) -> Explanation | None:
@@ -29,7 +29,7 @@ class ExplainMethods(ClientBase):
         return await self._run(_explain(self.jobs, subject), tx)
 
 
-class SyncExplainMethods(SyncClientBase):
+class SyncExplainMethods(SyncCapability):
     """Explanations, blocking."""
 
     def explain(self, subject: Chain[Any] | Job | str, *, tx: Any = None) -> Explanation | None:

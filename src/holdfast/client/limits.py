@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.client_calls import ClientCalls
 from holdfast.client.references import job_id
 from holdfast.core.job import Job
@@ -11,7 +11,7 @@ from holdfast.engine.procedures import Procedure
 from holdfast.registry.limits import check_number
 
 
-class LimitMethods(ClientBase):
+class LimitMethods(Capability):
     """Limits, async."""
 
     async def limits(self) -> list[LimitReport]:
@@ -34,7 +34,7 @@ class LimitMethods(ClientBase):
         await self._run(_skip(self._calls, job, reason), None)
 
 
-class SyncLimitMethods(SyncClientBase):
+class SyncLimitMethods(SyncCapability):
     """Limits, blocking."""
 
     def limits(self) -> list[LimitReport]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import chain_id, job_id
 from holdfast.core.job import Chain, Job
 from holdfast.core.record import ChainRecord, Record
@@ -14,7 +14,7 @@ from holdfast.engine.procedures import Procedure
 from holdfast.registry.jobs import Jobs
 
 
-class LinkMethods(ClientBase):
+class LinkMethods(Capability):
     """Blockers, dependents and started chains, async."""
 
     async def blockers(self, job: Job | str, *, tx: Any = None) -> list[Chain[Any]]:
@@ -33,7 +33,7 @@ class LinkMethods(ClientBase):
         return await self._run(_started(self.jobs, jobs, limit), tx)
 
 
-class SyncLinkMethods(SyncClientBase):
+class SyncLinkMethods(SyncCapability):
     """Blockers, dependents and started chains, blocking."""
 
     def blockers(self, job: Job | str, *, tx: Any = None) -> list[Chain[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import Names, Statuses, listing_filter
 from holdfast.core.job import Chain, Job, Page
 from holdfast.core.record import ChainRecord, Record
@@ -19,7 +19,7 @@ _SHARDED_DIGITS = 4000
 """A sharded store combines the positions of its shards in one number, and checks it. Python reads 4,300 digits."""
 
 
-class ListingMethods(ClientBase):
+class ListingMethods(Capability):
     """Listing, async."""
 
     async def list_chains(
@@ -81,7 +81,7 @@ class ListingMethods(ClientBase):
         return await self._run(_list_jobs(self.jobs, shown, cursor, limit, sharded=self.store.sharded), tx)
 
 
-class SyncListingMethods(SyncClientBase):
+class SyncListingMethods(SyncCapability):
     """Listing, blocking."""
 
     def list_chains(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar, overload
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.client_calls import ClientCalls
 from holdfast.client.listing import all_chains
 from holdfast.client.references import Names, chain_id, check_key, current_job_id, type_names
@@ -23,7 +23,7 @@ T = TypeVar("T")
 _NO_REASON = "cancelled by a client"
 
 
-class OperatingMethods(ClientBase):
+class OperatingMethods(Capability):
     """Operating, async. `reason` is shown in the audit."""
 
     @overload
@@ -78,7 +78,7 @@ class OperatingMethods(ClientBase):
         return await self._run(_delete(self._calls, chains, cascade, reason), tx, _deleted)
 
 
-class SyncOperatingMethods(SyncClientBase):
+class SyncOperatingMethods(SyncCapability):
     """Operating, blocking. `reason` is shown in the audit."""
 
     @overload

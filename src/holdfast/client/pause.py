@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.client_calls import ClientCalls
 from holdfast.client.references import Names, type_names
 from holdfast.engine.operations import Pause, Resume
 from holdfast.engine.procedures import Procedure
 
 
-class PauseMethods(ClientBase):
+class PauseMethods(Capability):
     """Pausing, async."""
 
     async def pause(self, types: Names, *, reason: str | None = None) -> None:
@@ -21,7 +21,7 @@ class PauseMethods(ClientBase):
         await self._run(_resume(self._calls, types, reason), None)
 
 
-class SyncPauseMethods(SyncClientBase):
+class SyncPauseMethods(SyncCapability):
     """Pausing, blocking."""
 
     def pause(self, types: Names, *, reason: str | None = None) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from holdfast.client import client_calls, schedule_changes
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.client_calls import ClientCalls
 from holdfast.core.clock import to_datetime
 from holdfast.core.job import Chain
@@ -21,7 +21,7 @@ from holdfast.registry.options import check_text
 from holdfast.registry.schedules import DeclaredSchedule, check_schedule_name, checked_schedule
 
 
-class ScheduleMethods(ClientBase):
+class ScheduleMethods(Capability):
     """Schedules, async."""
 
     async def schedule(
@@ -78,7 +78,7 @@ class ScheduleMethods(ClientBase):
         return await self._run(call, tx, client_calls.created)
 
 
-class SyncScheduleMethods(SyncClientBase):
+class SyncScheduleMethods(SyncCapability):
     """Schedules, blocking."""
 
     def schedule(

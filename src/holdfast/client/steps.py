@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import chain_id, current_job_id
 from holdfast.codec.codec import codec_for
 from holdfast.core.job import Chain, Job
@@ -16,7 +16,7 @@ from holdfast.engine.procedures import Procedure
 from holdfast.errors import PayloadRefused
 
 
-class StepMethods(ClientBase):
+class StepMethods(Capability):
     """Steps and messages, async."""
 
     async def send(self, chain: Chain[Any] | Job | str, name: str, value: Any = None, *, tx: Any = None) -> bool:
@@ -32,7 +32,7 @@ class StepMethods(ClientBase):
         return await self._run(_steps(job), tx)
 
 
-class SyncStepMethods(SyncClientBase):
+class SyncStepMethods(SyncCapability):
     """Steps and messages, blocking."""
 
     def send(self, chain: Chain[Any] | Job | str, name: str, value: Any = None, *, tx: Any = None) -> bool:

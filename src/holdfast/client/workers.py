@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.client_calls import ClientCalls
 from holdfast.core.worker_record import LiveWorker, WorkerRecord
 from holdfast.engine.operations import DrainWorker, GetWorkers
@@ -13,7 +13,7 @@ from holdfast.errors import WorkerNotFound
 from holdfast.registry.options import check_text
 
 
-class WorkerMethods(ClientBase):
+class WorkerMethods(Capability):
     """Live workers, async."""
 
     async def workers(self, *, tx: Any = None) -> list[LiveWorker]:
@@ -29,7 +29,7 @@ class WorkerMethods(ClientBase):
         await self._run(_drain(self._calls, worker, reason), None)
 
 
-class SyncWorkerMethods(SyncClientBase):
+class SyncWorkerMethods(SyncCapability):
     """Live workers, blocking."""
 
     def workers(self, *, tx: Any = None) -> list[LiveWorker]:

@@ -1,7 +1,7 @@
 """The interface of a store.
 
-A store performs each operation of `holdfast.engine.operations` as one atomic step, and sends wake-ups after its
-commits. The core decides what an outcome means, and the store writes the decision.
+A store performs each operation of `holdfast.engine.operations` atomically, and sends wake-ups after its commits. The
+core decides what an outcome means, and the store writes the decision.
 `holdfast.testing.conformance` tests a store against this contract.
 """
 

@@ -120,11 +120,13 @@ class Ticker:
             return False
         try:
             unfinished = await self._unfinished(record)
-            step = handle_ticks(record, now, unfinished)
-            if step.cancels:
+            handled = handle_ticks(record, now, unfinished)
+            if handled.cancels:
                 reason = write_error("Cancelled", f"the next tick of schedule {record.name!r} has come")
-                await self._store.perform(CancelChains(tuple(step.cancels), reason))
-            change = write_change(step.record, record.name, stored.version, step.starts, announce=False, wait=False)
+                await self._store.perform(CancelChains(tuple(handled.cancels), reason))
+            change = write_change(
+                handled.record, record.name, stored.version, handled.starts, announce=False, wait=False
+            )
             started = await self._store.perform(change)
         except (ChainNotFound, Conflict):  # a chain was deleted, or started by a backfill, at the same time
             return False

@@ -1,4 +1,4 @@
-"""The audit: what operators changed. A store writes an entry in the same atomic step as the change."""
+"""The audit: what operators changed. A store writes an entry atomically with the change."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class DueSchedules(Operation[FoundSchedules], frozen=True):
 
 
 class ChangeSchedule(Operation[list[Started] | None], frozen=True):
-    """Create, change or delete a schedule and start chains, as one step, if its version is still `expected`.
+    """Create, change or delete a schedule and start chains, atomically, if its version is still `expected`.
 
     `expected` is None for a schedule that must not exist, and `body` is None to delete it. Returns the started chains,
     as `Start` does. Returns None, and writes nothing, if the schedule has another version: of several callers with the

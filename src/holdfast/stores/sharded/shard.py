@@ -115,13 +115,13 @@ class Shard(Store):
         return ShardSyncAppTransaction(self.store.join_sync(tx), self._routing, self.shard)
 
     async def migrate(self) -> list[str]:
-        return [f"{self.shard}: {step}" for step in await self.store.migrate()]
+        return [f"{self.shard}: {name}" for name in await self.store.migrate()]
 
     def migrate_sync(self) -> list[str]:
-        return [f"{self.shard}: {step}" for step in self.store.migrate_sync()]
+        return [f"{self.shard}: {name}" for name in self.store.migrate_sync()]
 
     def pending_migrations(self) -> list[str]:
-        return [f"{self.shard}: {step}" for step in self.store.pending_migrations()]
+        return [f"{self.shard}: {name}" for name in self.store.pending_migrations()]
 
     def migration_script(self) -> str | None:
         return self.store.migration_script()

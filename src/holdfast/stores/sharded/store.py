@@ -116,13 +116,13 @@ class ShardedStore(Store):
         return JoinedSyncShard(tx, candidates(self._by_last_join(), join), self._remember_join)
 
     async def migrate(self) -> list[str]:
-        return [step for shard in self.shards for step in await shard.migrate()]
+        return [name for shard in self.shards for name in await shard.migrate()]
 
     def migrate_sync(self) -> list[str]:
-        return [step for shard in self.shards for step in shard.migrate_sync()]
+        return [name for shard in self.shards for name in shard.migrate_sync()]
 
     def pending_migrations(self) -> list[str]:
-        return [step for shard in self.shards for step in shard.pending_migrations()]
+        return [name for shard in self.shards for name in shard.pending_migrations()]
 
     def migration_script(self) -> str | None:
         """The script of the first shard that has one. It is run on each shard."""

@@ -1,6 +1,6 @@
 """Transactions of the sharded store: one on each shard that an operation concerns. Only one shard may be written.
 
-The commits of two shards cannot be one atomic step. Reads, and writes that are rolled back, may concern several.
+The commits of two shards cannot be atomic together. Reads, and writes that are rolled back, may concern several.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Failure hooks: the permanent failure of a job starts a chain in the same step."""
+"""Failure hooks: the permanent failure of a job starts a chain atomically."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ async def a_refused_replacement_changes_nothing(harness: Harness) -> None:
     settlement = replace(completed(running), starts=starts, expected=(job.id,))
     (answer,) = await harness.settle(settlement)
     assert isinstance(answer.refused, DependencyCycle)
-    # The chain would wait for a chain that begins to wait for it in the same step.
+    # The chain would wait for a chain that begins to wait for it in the same operation.
     starts = (_replacing(after=(running.id,)),)
     settlement = continued(running, next_job(running, after=(job.id,)))
     (answer,) = await harness.settle(replace(settlement, starts=starts, expected=(job.id,)))

@@ -16,7 +16,7 @@ from holdfast.engine import generators
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.connection.libpq import Conversation, Session, SimpleQuery, drive, drive_async
-from holdfast.stores.postgres.connection.pool_slots import Slot
+from holdfast.stores.postgres.connection.pool_queue import Entry
 from holdfast.stores.postgres.connection.rendering import Renderer
 from holdfast.stores.postgres.connection.socket_watch import SocketWatch
 from holdfast.stores.postgres.errors import ABORTED, DeadlinePassed
@@ -111,8 +111,8 @@ class SyncConnection(_State):
     def __init__(self, native: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
         super().__init__(native, address, render)
         self.native = native
-        self.slot: Slot | None = None
-        """The pool slot that a transaction occupies."""
+        self.entry: Entry | None = None
+        """The entry in the queue of the pool, while a transaction uses the connection."""
         self.interrupted = False
         """True if the last statement did not end normally: the connection is not used again."""
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from holdfast.errors import HoldfastError
 from holdfast.stores.postgres.connection.connect import AsyncConnect, Connect
 from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
-from holdfast.stores.postgres.connection.pool_slots import PoolSlots, Slot
+from holdfast.stores.postgres.connection.pool_queue import Entry, PoolQueue
 from holdfast.stores.postgres.errors import NoConnection
 from holdfast.stores.postgres.plan import Plan
 
@@ -30,21 +30,21 @@ class Pool:
         self._connect = connect
         self._size = size
         self._timeout = timeout
-        self._slots = PoolSlots(size)
+        self._queue = PoolQueue(size)
         self._idle: list[SyncConnection] = []
         self._closed = False
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan on a free connection and commit it. An unfinished plan is rolled back."""
-        slot = Slot()
+        entry = Entry()
         try:
-            return self._run(plan, slot)
+            return self._run(plan, entry)
         finally:
-            self._slots.queue.pop(slot, None)
-            self._slots.wake()
+            self._queue.entries.pop(entry, None)
+            self._queue.wake()
 
-    def _run(self, plan: Plan[R], slot: Slot) -> R:
-        connection = self._take(slot)
+    def _run(self, plan: Plan[R], entry: Entry) -> R:
+        connection = self._take(entry)
         try:
             answer = connection.run(plan)
         except HoldfastError:
@@ -60,13 +60,13 @@ class Pool:
 
     def take(self) -> SyncConnection:
         """A connection for a transaction. The caller gives it back or discards it."""
-        slot = Slot()
+        entry = Entry()
         try:
-            connection = self._take(slot)
+            connection = self._take(entry)
         except BaseException:
-            self._slots.leave(slot)
+            self._queue.leave(entry)
             raise
-        connection.slot = slot
+        connection.entry = entry
         return connection
 
     def give_back(self, connection: SyncConnection) -> None:
@@ -85,8 +85,8 @@ class Pool:
             while True:
                 self._idle.pop().close()
 
-    def _take(self, slot: Slot) -> SyncConnection:
-        if not self._slots.enter(slot, self._timeout):
+    def _take(self, entry: Entry) -> SyncConnection:
+        if not self._queue.enter(entry, self._timeout):
             raise NoConnection(_BUSY.format(size=self._size))
         while self._idle:
             try:
@@ -109,9 +109,9 @@ class Pool:
             self.close()
 
     def _leave(self, connection: SyncConnection) -> None:
-        slot, connection.slot = connection.slot, None
-        if slot is not None:
-            self._slots.leave(slot)
+        entry, connection.entry = connection.entry, None
+        if entry is not None:
+            self._queue.leave(entry)
 
 
 class AsyncPool:
@@ -121,7 +121,7 @@ class AsyncPool:
         self._connect = connect
         self._size = size
         self._timeout = timeout
-        self._slots = asyncio.Semaphore(size)
+        self._semaphore = asyncio.Semaphore(size)
         self._idle: list[AsyncConnection] = []
         self._closed = False
 
@@ -140,13 +140,13 @@ class AsyncPool:
         return answer
 
     async def take(self) -> AsyncConnection:
-        if self._slots.locked():
+        if self._semaphore.locked():
             try:
-                await asyncio.wait_for(self._slots.acquire(), self._timeout)
+                await asyncio.wait_for(self._semaphore.acquire(), self._timeout)
             except TimeoutError:
                 raise NoConnection(_BUSY.format(size=self._size)) from None
         else:
-            await self._slots.acquire()
+            await self._semaphore.acquire()
         try:
             while self._idle:
                 connection = self._idle.pop()
@@ -155,7 +155,7 @@ class AsyncPool:
                 connection.close()
             return await self._connect()
         except BaseException:
-            self._slots.release()
+            self._semaphore.release()
             raise
 
     async def give_back(self, connection: AsyncConnection) -> None:
@@ -167,11 +167,11 @@ class AsyncPool:
         _keep(self._idle, connection)
         if self._closed:  # checked last: another thread may close the pool at this moment
             self.close()
-        self._slots.release()
+        self._semaphore.release()
 
     def discard(self, connection: AsyncConnection) -> None:
         connection.close()
-        self._slots.release()
+        self._semaphore.release()
 
     def close(self) -> None:
         self._closed = True

@@ -1,1 +1,1 @@
-"""The numbered migrations of the schema."""
+"""The numbered migrations of the schema. A migration that was released never changes."""

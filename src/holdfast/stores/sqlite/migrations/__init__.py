@@ -1,1 +1,1 @@
-"""The steps that bring a file's schema up to date, by name. A step that was released never changes."""
+"""The numbered migrations of the schema. A migration that was released never changes."""

@@ -9,7 +9,7 @@ from holdfast.stores.sql.limits import LimitPlans
 from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs.audit import write_audit
-from holdfast.stores.sqlite.verbs.get_jobs import with_status
+from holdfast.stores.sqlite.verbs.get import with_status
 
 _PLANS = LimitPlans(SQL)
 _SKIP_CHANGE = SQL["skip_change"]

@@ -16,7 +16,7 @@ from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import blockers, chains, dependencies, steps
 from holdfast.stores.sqlite.verbs.audit import write_audit
-from holdfast.stores.sqlite.verbs.get_jobs import existing, with_status
+from holdfast.stores.sqlite.verbs.get import existing, with_status
 from holdfast.stores.sqlite.verbs.start import EARLIEST
 
 _BLOCKERS = SQL["blockers"]

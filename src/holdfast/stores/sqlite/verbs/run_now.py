@@ -8,7 +8,7 @@ from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import steps
 from holdfast.stores.sqlite.verbs.audit import write_audit
-from holdfast.stores.sqlite.verbs.get_jobs import existing, with_status
+from holdfast.stores.sqlite.verbs.get import existing, with_status
 
 _RUN_NOW = SQL["run_now"]
 

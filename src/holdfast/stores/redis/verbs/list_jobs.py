@@ -9,9 +9,9 @@ from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine import operations as ops
 from holdfast.stores.redis.verbs import encode
 from holdfast.stores.redis.verbs.decode import ReplyReader
-from holdfast.stores.redis.verbs.get_stats import get_stats
 from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, PIPELINED, ScriptCall, ScriptPlan, batches
 from holdfast.stores.redis.verbs.script_errors import existing, pairs
+from holdfast.stores.redis.verbs.stats import get_stats
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from holdfast.registry.jobs import Jobs
 R = TypeVar("R")
 
 
-class ClientBase(Protocol):
+class Capability(Protocol):
     """What the async methods of a capability use."""
 
     store: Store
@@ -32,7 +32,7 @@ class ClientBase(Protocol):
         ...
 
 
-class SyncClientBase(Protocol):
+class SyncCapability(Protocol):
     """What the blocking methods of a capability use."""
 
     store: Store
