@@ -25,6 +25,8 @@ class Room(NamedTuple):
     ahead: int = 0
     """More jobs, of the fast types."""
     fast: frozenset[str] = frozenset()
+    finds_new: bool = False
+    """Ask which jobs were never claimed before: their steps need not be read."""
 
     @property
     def total(self) -> int:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any, Self
 
 from holdfast.core.job import Job
 from holdfast.core.record import Record
-from holdfast.core.steps import StepRow
 from holdfast.engine.store import Store
 from holdfast.registry.jobs import AnyJobType, Jobs
 from holdfast.worker.abort_signal import Signal
 from holdfast.worker.completion_rules import CompletionState
+from holdfast.worker.held_claims import StepsRead
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.steps.attempt_steps import AttemptSteps
 from holdfast.worker.steps.step_store import StepStore
@@ -44,13 +43,13 @@ class AttemptParts:
         store: Store,
         jobs: Jobs,
         step_store: StepStore,
-        steps_read: asyncio.Future[list[StepRow]] | None = None,
+        steps_read: StepsRead | None = None,
         blockers: tuple[Any, ...] = (),
         middlewares: tuple[Middleware, ...] = (),
     ) -> Self:
         """The parts of a new attempt of this job. `claimed` is a time before its claim, on the lease clock.
 
-        `steps_read` gives its stored steps, if they are read already.
+        `steps_read` gives its stored steps, if they are known or read already.
         """
         completion = CompletionState[Any](record, job_type, jobs)
         steps = AttemptSteps(

@@ -33,7 +33,9 @@ class Claimer:
         before, self._unanswered = self._unanswered, None
         again = before is not None and lease_clock() < before[1] + self._reuse_seconds
         token, sent = before if before is not None and again else (new_token(), lease_clock())
-        operation = ClaimJobs(self._terms, room.limit, self._worker_id, token, again, room.ahead)
+        operation = ClaimJobs(
+            self._terms, room.limit, self._worker_id, token, again, room.ahead, finds_new=room.finds_new
+        )
         try:
             jobs = await self._store.perform(operation)
         except BaseException:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import msgspec
 
@@ -15,6 +16,9 @@ from holdfast.core.steps import StepRow
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason, Signal
 from holdfast.worker.run_options import RunOptions
+
+StepsRead: TypeAlias = "asyncio.Future[list[StepRow]] | tuple[StepRow, ...]"
+"""Stored steps that are being read, or that are known."""
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)
 
@@ -42,8 +46,8 @@ class HeldClaim(msgspec.Struct, eq=False, gc=False):
     """The handler has ended; its settlement may not be written yet."""
     ahead: float = 0.0
     """Seconds from the claim until the attempt began, if the job was claimed ahead."""
-    steps: asyncio.Future[list[StepRow]] | None = None
-    """Its stored steps, if they are read before the attempt begins."""
+    steps: StepsRead | None = None
+    """Its stored steps, if they are known or read before the attempt begins."""
 
     @property
     def claim(self) -> Claim:

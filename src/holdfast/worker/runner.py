@@ -90,13 +90,6 @@ class Runner:
         self._held_claims.add(held_claims)
         return held_claims
 
-    def read_steps(self, held_claims: Sequence[HeldClaim]) -> None:
-        """Read the stored steps of jobs that begin soon, in one read, if their types use steps."""
-        if types := self._steps.types:
-            for each in held_claims:
-                if each.record.type in types:
-                    each.steps = self._steps.read(each.claim, each.signal)
-
     def give_back(self, held_claim: HeldClaim) -> None:
         """Release a job whose handler was not called."""
         held_claim.leave()
@@ -178,13 +171,18 @@ class Runner:
         if conclude is not None and run.outcome is not None and settlement is not None and _is_final(settlement):
             run.settlement = await conclude(held_claim.record, run.outcome, settlement)
 
-    def write(self, held_claim: HeldClaim, run: AttemptRun) -> None:
-        """Submit the settlement. An attempt with an open transaction uses `end_transaction` instead."""
+    def write(self, held_claim: HeldClaim, run: AttemptRun, *, later: bool = False) -> None:
+        """Submit the settlement. An attempt with an open transaction uses `end_transaction` instead.
+
+        `later`: other jobs wait for the slot. A completion may then be written a little later, together with others.
+        """
         if run.settlement is None:  # the claim is lost, so nothing may be written
             self._abort_lost(held_claim)
         else:
             cause = run.outcome.error if isinstance(run.outcome, Raised) else None
-            self._submit(held_claim, run.settlement, cause, run.call)
+            # A running row holds the permits of its lanes, so these are not released later.
+            later = later and run.settlement.status is Status.COMPLETED and not held_claim.type.limits
+            self._submit(held_claim, run.settlement, cause, run.call, later=later)
 
     async def end_transaction(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Write the settlement in the attempt's transaction and commit, or roll back and settle outside of it."""
@@ -243,10 +241,16 @@ class Runner:
         return settlement
 
     def _submit(
-        self, claim: HeldClaim, settlement: Settlement, cause: BaseException | None = None, call: Call | None = None
+        self,
+        claim: HeldClaim,
+        settlement: Settlement,
+        cause: BaseException | None = None,
+        call: Call | None = None,
+        *,
+        later: bool = False,
     ) -> None:
         answered = self._answered if cause is None else partial(self._answered, cause=cause)
-        self._settler.submit(claim, settlement, answered, None if call is None else call.completion.log)
+        self._settler.submit(claim, settlement, answered, None if call is None else call.completion.log, later=later)
 
     def _settle_in_doubt(
         self, held_claim: HeldClaim, intended: Settlement, error: BaseException, completion: CompletionState[Any]

@@ -1,7 +1,8 @@
 """Writes settlements in batches: everything that is ready when a write returns goes into the next write.
 
-There are no timers. A single settlement is written at once, and many are written hundreds at a time. A batch that takes
-too long, for example because of a row lock, is written separately: later settlements do not wait for it.
+A single settlement is written at once, and many are written hundreds at a time. There is no timer, except for attempts
+with steps while other jobs wait for their slots: their settlements are written a little later, together. A batch that
+takes too long, for example because of a row lock, is written separately: later settlements do not wait for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUna
 from holdfast.worker.held_claims import HeldClaim
 
 BATCH = 500
+ENOUGH = 100
+"""Settlements that may be written later are written when there are this many."""
+LATEST = 0.01
+"""Seconds that these settlements wait at most."""
 UNNAMED_ERROR_TRIES = 10
 """How often one settlement is sent if the store raises an error that it did not translate."""
 BATCH_TIMEOUT = 1.0
@@ -64,20 +69,41 @@ class Settler:
         self._idle = asyncio.Event()
         self._idle.set()
         self._places = asyncio.Semaphore(SEPARATE_WRITES)
+        self._timer: asyncio.TimerHandle | None = None
 
     def submit(
-        self, held_claim: HeldClaim, settlement: Settlement, answered: Answered, log: bytes | None = None
+        self,
+        held_claim: HeldClaim,
+        settlement: Settlement,
+        answered: Answered,
+        log: bytes | None = None,
+        *,
+        later: bool = False,
     ) -> None:
-        """Queue the settlement of a claim, with the log of its attempt. `answered` is called with its result."""
+        """Queue the settlement of a claim, with the log of its attempt. `answered` is called with its result.
+
+        `later`: it is written with the next one that is not, with `ENOUGH` others, or after `LATEST` seconds.
+        """
         if not self._waiting:
             self._idle.clear()
-            self._more.set()
         self._unanswered += 1
         self._waiting.append(PendingSettlement(held_claim, settlement, answered, log))
+        if not later or len(self._waiting) >= ENOUGH:
+            self._more.set()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LATEST, self._write_waiting)
 
     async def flush(self) -> None:
         """Wait until all submitted settlements are written."""
+        self._write_waiting()
         await self._idle.wait()
+
+    def _write_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiting:
+            self._more.set()
 
     async def run(self) -> None:
         """Write until cancelled."""

@@ -51,9 +51,16 @@ class ShardSettler(Settler):
         self._settlers: Mapping[Store, Settler] = {shard: make(shard) for shard in store.shards}
 
     def submit(
-        self, held_claim: HeldClaim, settlement: Settlement, answered: Answered, log: bytes | None = None
+        self,
+        held_claim: HeldClaim,
+        settlement: Settlement,
+        answered: Answered,
+        log: bytes | None = None,
+        *,
+        later: bool = False,
     ) -> None:
-        self._settlers[self._store.shard_of(settlement.claim.job_id)].submit(held_claim, settlement, answered, log)
+        settler = self._settlers[self._store.shard_of(settlement.claim.job_id)]
+        settler.submit(held_claim, settlement, answered, log, later=later)
 
     async def flush(self) -> None:
         await asyncio.gather(*(settler.flush() for settler in self._settlers.values()))

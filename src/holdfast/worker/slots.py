@@ -12,12 +12,14 @@ from contextlib import suppress
 from holdfast.core.record import Record
 from holdfast.engine.interruption import ends_task
 from holdfast.engine.observers import log
+from holdfast.engine.operations import ClaimedJobs
 from holdfast.worker.ahead import OVERDUE, AheadQueue
 from holdfast.worker.ahead_size import Room, ahead_size
 from holdfast.worker.attempt_run import AttemptRun
 from holdfast.worker.durations import Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.runner import Runner
+from holdfast.worker.steps.step_store import StepStore
 
 
 class Slots:
@@ -31,6 +33,7 @@ class Slots:
         runner: Runner,
         held_claims: HeldClaims,
         durations: Durations,
+        steps: StepStore,
         *,
         concurrency: int,
         job_delay: float,
@@ -46,6 +49,7 @@ class Slots:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = False
         self._runner = runner
+        self._steps = steps
         self._held_claims = held_claims
         self._durations = durations
         self._job_delay = job_delay
@@ -59,11 +63,12 @@ class Slots:
         size = self._ahead_size(free, fast) if fast else 0
         self._refill_at = size // 2 if size else -1
         waiting = len(self.ahead.waiting)
+        finds_new = bool(self._steps.types)
         unwritten = 2 * (self.concurrency + size) - len(self._held_claims)
         limit = max(0, min(free - waiting, unwritten))
         if waiting > self._refill_at:
-            return Room(limit)
-        return Room(limit, max(0, min(size - waiting, unwritten - limit)), frozenset(fast))
+            return Room(limit, finds_new=finds_new)
+        return Room(limit, max(0, min(size - waiting, unwritten - limit)), frozenset(fast), finds_new)
 
     def _ahead_size(self, free: int, fast: Mapping[str, Estimate]) -> int:
         now = lease_clock()
@@ -88,12 +93,14 @@ class Slots:
         if late := [each for each in held_claims if each.begun - sent >= each.options.abort_after]:
             self._give_back(late)
             held_claims = [each for each in held_claims if each not in late]
+        if isinstance(records, ClaimedJobs) and records.new:
+            self._steps.note_new(held_claims, records.new)
         free = self.concurrency - len(self.tasks)
         if len(held_claims) > free:
             # Jobs of other types than the fast ones take the slots that were free for them.
             held_claims.sort(key=lambda each: each.record.type in fast)
             self.ahead.put(ahead := held_claims[free:])
-            self._runner.read_steps(ahead)
+            self._steps.read_ahead(ahead)
             self._watch()
         self._run(held_claims[:free])
         self._run_next()
@@ -172,10 +179,14 @@ class Slots:
                     log.error(
                         "the hook of %r raised; its job is settled without it", held_claim.record.type, exc_info=error
                     )
-            if run.call is not None and run.call.completion.has_transaction:
+            if run.call is None:
+                runner.write(held_claim, run)
+            elif run.call.completion.has_transaction:
                 await runner.end_transaction(held_claim, run)
             else:
-                runner.write(held_claim, run)
+                # While steps are stored, ten slots end ten attempts at a time. A settlement for each ten would cost
+                # as much as their steps.
+                runner.write(held_claim, run, later=bool(run.call.steps.waited and self.ahead.waiting))
             if run.interrupt is not None:
                 raise run.interrupt
             if self._job_delay:

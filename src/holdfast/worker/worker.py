@@ -136,7 +136,7 @@ class Worker:
             middlewares=middlewares, lifespans=self._lifespans, steps=self._steps,
         )  # fmt: skip
         self._slots = Slots(
-            runner, self._held_claims, Durations(self._options.values()), concurrency=concurrency,
+            runner, self._held_claims, Durations(self._options.values()), self._steps, concurrency=concurrency,
             job_delay=seconds(job_delay), stopping=self._stopping, freed=self._claim_loop.slot_freed,
         )  # fmt: skip
 

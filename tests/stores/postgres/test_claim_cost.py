@@ -55,6 +55,7 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark
         "ahead": 0,
         "worker": "worker",
         "token": "token",
+        "finds_new": False,
     }
     if mark is None:
         return blocks_of(plan(store, connection, "claim", parameters | {"alone": True}))

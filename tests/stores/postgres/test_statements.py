@@ -138,6 +138,7 @@ def claim(types: tuple[str, ...], *, limit: int) -> dict[str, Any]:
         "worker": "worker",
         "token": "token",
         "alone": True,
+        "finds_new": False,
     }
 
 

@@ -7,6 +7,7 @@ and the store refuses it unless the job is running with that token. Times come f
 from holdfast.core.lost_claims import LostReason
 from holdfast.engine.operations.attempts import (
     AttemptLog,
+    ClaimedJobs,
     ClaimJobs,
     Guard,
     Reap,
@@ -76,6 +77,7 @@ __all__ = [
     "CancelChains",
     "ChangeSchedule",
     "ClaimJobs",
+    "ClaimedJobs",
     "Complete",
     "Completion",
     "DeclareLimits",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import ClassVar, NamedTuple
 
 from holdfast.core.clock import Micros
@@ -22,6 +23,15 @@ class TypeTerms(NamedTuple):
     """Whether jobs of this type may be claimed ahead."""
 
 
+class ClaimedJobs(list[Record]):
+    """Claimed jobs, best first."""
+
+    def __init__(self, jobs: Iterable[Record] = (), new: Collection[str] = ()) -> None:
+        super().__init__(jobs)
+        self.new = new
+        """Ids of jobs that no worker had claimed before: they have no steps. Empty unless the claim asked for them."""
+
+
 class ClaimJobs(Operation[list[Record]], frozen=True):
     """Claim up to `limit` due jobs of these types. Their status becomes running, and `attempt` increases by one.
 
@@ -36,6 +46,9 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     `again`: an earlier call with this token got no response. The jobs that it claimed and that are still held are
     returned. Only if there are none, other jobs are claimed. `had` jobs were received under this token before, and are
     not returned once more.
+
+    `finds_new`: the result is `ClaimedJobs`, which names the jobs without an earlier claim. Of jobs with lanes, and of
+    jobs that an earlier call claimed, it names none.
     """
 
     verb: ClassVar = "claim"
@@ -46,6 +59,7 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     again: bool = False
     ahead: int = 0
     had: int = 0
+    finds_new: bool = False
 
 
 class Renew(Operation[dict[Claim, LostReason]], frozen=True):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs, NextDue, Operation, Prune, Reap
+from holdfast.engine.operations import ClaimedJobs, ClaimJobs, NextDue, Operation, Prune, Reap
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.sharded.plan import Answers, Plan, available
 
@@ -39,6 +39,7 @@ class Shares:
             return (yield from self._claim_again(operation, names))
         reuse = min((each.lease for each in operation.types), default=0) * _AGAIN / SECOND
         had: dict[str, int] = {}
+        new: set[str] = set()
 
         def part(name: str, limit: int) -> ClaimJobs:
             token, sent = self._unanswered.get((operation.worker, name), ("", 0.0))
@@ -58,13 +59,15 @@ class Shares:
                     self._unanswered[operation.worker, name] = (claim.token, begun)
                     continue
                 self._unanswered.pop((operation.worker, name), None)
+                new.update(getattr(answers[name], "new", ()))
                 if claim.token == operation.token and isinstance(answers[name], list):
                     had[name] = had.get(name, 0) + len(answers[name])
 
-        jobs: list[Record] = yield from self._distribute(operation.limit, names, part, note)
+        jobs = ClaimedJobs((yield from self._distribute(operation.limit, names, part, note)))
         quick = {each.type for each in operation.types if each.ahead}
         if operation.ahead and len(jobs) >= operation.limit and quick.issuperset(job.type for job in jobs):
             jobs += yield from self._distribute(operation.ahead, names, part_ahead, note)
+        jobs.new = new
         return jobs
 
     def next_due(self, operation: NextDue, names: Sequence[str], *, complete: bool) -> Plan[int | None]:

@@ -9,7 +9,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
 from holdfast.core.steps import Wait
-from holdfast.engine.operations import ClaimJobs, GetCounters, Pause, TypeTerms
+from holdfast.engine.operations import ClaimedJobs, ClaimJobs, GetCounters, Pause, RetryJobs, TypeTerms
 from holdfast.testing.builders import completed, failed, new_job, released, retrying
 from holdfast.testing.conformance.harness import Harness
 from holdfast.testing.lanes import laned, limit
@@ -161,11 +161,52 @@ async def the_time_before_an_attempt_began_counts_as_waiting(harness: Harness) -
     assert (counts.waits.total, counts.runs.total) == (SECOND // 2, 3 * SECOND // 2)
 
 
+async def a_claim_names_the_jobs_that_no_worker_had_claimed_before(harness: Harness) -> None:
+    """Whatever ended the earlier attempt: it may have stored steps."""
+    await harness.start(*(new_job(FAST) for _ in range(6)))
+    before = await harness.claim(limit=6)
+    wait = Wait("cool-down", "", "sleep", 1, 1, 0, delay=0)
+    await harness.settle(
+        released(before[0]),
+        replace(released(before[1]), begun=True),
+        retrying(before[2]),
+        failed(before[3]),
+        Settlement(before[4].claim, Status.PENDING, "suspended", waits=(wait,)),
+    )
+    await harness.perform(RetryJobs((before[3].id,)))
+    await harness.expire()
+    await harness.reap(FAST)
+    new = [new_job(FAST), new_job(FAST)]
+    await harness.start(*new)
+    harness.clock.advance(60)
+
+    claimed = await _claim(harness, limit=1, ahead=9, finds_new=True)
+
+    assert {job.id for job in claimed} == {job.id for job in (*before, *new)}
+    assert isinstance(claimed, ClaimedJobs)
+    assert set(claimed.new) == {job.id for job in new}
+
+
+async def a_claim_names_new_jobs_only_if_it_is_asked(harness: Harness) -> None:
+    await harness.start(new_job(FAST))
+
+    claimed = await _claim(harness, limit=1, ahead=9)
+
+    assert len(claimed) == 1
+    assert not isinstance(claimed, ClaimedJobs) or not claimed.new
+
+
 async def _claim(
-    harness: Harness, *, limit: int, ahead: int, token: str | None = None, again: bool = False
+    harness: Harness,
+    *,
+    limit: int,
+    ahead: int,
+    token: str | None = None,
+    again: bool = False,
+    finds_new: bool = False,
 ) -> list[Record]:
     """Claim jobs of a fast type, which may be claimed ahead, and of another one."""
     terms = (TypeTerms(SLOW, 30 * SECOND, 25), TypeTerms(FAST, 30 * SECOND, 25, ahead=True))
     return await harness.perform(
-        ClaimJobs(terms, limit, "worker-1", new_token() if token is None else token, again, ahead)
+        ClaimJobs(terms, limit, "worker-1", new_token() if token is None else token, again, ahead, finds_new=finds_new)
     )

@@ -13,7 +13,7 @@ from holdfast.core.clock import SECOND, Micros, duration
 from holdfast.core.record import Record
 from holdfast.core.steps import Checkpoint, StepRow
 from holdfast.worker.abort_signal import Signal
-from holdfast.worker.held_claims import lease_clock
+from holdfast.worker.held_claims import StepsRead, lease_clock
 from holdfast.worker.steps.log import Key, StepLog
 from holdfast.worker.steps.step_store import StepStore
 
@@ -40,7 +40,7 @@ class AttemptSteps:
         claimed: float,
         *,
         store: StepStore,
-        read: asyncio.Future[list[StepRow]] | None = None,
+        read: StepsRead | None = None,
         in_block: Callable[[], bool],
     ) -> None:
         """`claimed` is a time of the lease clock at which the job was not yet claimed."""
@@ -85,10 +85,12 @@ class AttemptSteps:
                 self.log.adopt(rows)
 
     async def stored(self) -> list[StepRow]:
-        """The stored steps. The attempt may have been claimed ahead, and its steps read before it began."""
+        """The stored steps. The claim may have told that there are none, or they were read before the attempt began."""
         self._store.types.add(self._record.type)
-        read = self._read or self._store.read(self._record.claim, self._signal)
-        self._read = None
+        read, self._read = self._read, None
+        if isinstance(read, tuple):
+            return list(read)
+        read = read or self._store.read(self._record.claim, self._signal)
         return await self._wait_for(self._store.loaded(read, self._record.claim, self._signal))
 
     async def save(self, checkpoint: Checkpoint) -> None:

@@ -7,7 +7,7 @@ example because of a row lock, continues separately.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from holdfast.core.record import Claim
@@ -17,6 +17,7 @@ from holdfast.engine.operations import GetMessages, GetSteps, LostReason, Operat
 from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost, StoreReplaced, StoreUnavailable
 from holdfast.worker.abort_signal import Signal
+from holdfast.worker.held_claims import HeldClaim
 
 BATCH = 500
 BATCH_TIMEOUT = 1.0
@@ -159,6 +160,19 @@ class StepStore:
         future = self._loads.submit(claim.job_id, signal)
         future.add_done_callback(_retrieve)
         return future
+
+    def note_new(self, held_claims: Iterable[HeldClaim], new: Collection[str]) -> None:
+        """Record that these jobs have no steps: no worker had claimed them before."""
+        for each in held_claims:
+            if each.record.id in new:
+                each.steps = ()
+
+    def read_ahead(self, held_claims: Iterable[HeldClaim]) -> None:
+        """Read the stored steps of jobs that begin soon, in one read, if their types use steps."""
+        if self.types:
+            for each in held_claims:
+                if each.steps is None and each.record.type in self.types:
+                    each.steps = self.read(each.claim, each.signal)
 
     def loaded(
         self, read: asyncio.Future[list[StepRow]], claim: Claim, signal: Signal

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from holdfast.core.clock import Micros
 from holdfast.core.lanes import choose
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import ClaimJobs, TypeTerms
+from holdfast.engine.operations import ClaimedJobs, ClaimJobs, TypeTerms
 from holdfast.stores.memory.state import State
 from holdfast.stores.memory.tracks import StoredTrack
 
@@ -26,7 +26,9 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     for name in terms:
         _promote(state, name, now)
     if not state.lanes.tracks.by_id:
-        return [_claim(state, op, terms, entry[3], now) for entry in _take_plain(state, terms, op.limit, op.ahead)]
+        taken = _take_plain(state, terms, op.limit, op.ahead)
+        new = {entry[3] for entry in taken if state.jobs[entry[3]].started_at is None} if op.finds_new else ()
+        return ClaimedJobs([_claim(state, op, terms, entry[3], now) for entry in taken], new)
     claimed: list[Record] = []
     while len(claimed) < op.limit and (more := _claim_some(state, op, terms, op.limit - len(claimed))) is not None:
         claimed += more

@@ -1,5 +1,5 @@
 -- claim: claim due jobs, best first.
--- The last columns: whether jobs with lanes may be claimed; whether there are several levels, so that more jobs may be due than were claimed; the duration on
+-- The last columns: whether no worker had claimed the job before, null unless `finds_new`; whether there are listeners; whether jobs with lanes may be claimed; whether there are several levels, so that more jobs may be due than were claimed; the duration on
 -- the server; and, after a long scan, the number of dead rows. A level is a pair of type and priority.
 -- skip locked: a row that another worker is claiming is skipped, never waited for.
 -- materialized: without it the planner may lock and claim more rows than the limit.
@@ -66,10 +66,10 @@ with recursive clock as materialized (
       from levels
      where levels.number = 1
 ), free as materialized (
-    select first.seq
+    select first.seq, first.new
       from share
      cross join lateral (
-        select job.seq
+        select job.seq, job.started_at is null as new
           from holdfast.job
          where job.status = 'pending' and job.type = share.type and job.track is null and job.priority = share.priority
            and job.scheduled_at <= (select clock.now from clock)
@@ -78,12 +78,12 @@ with recursive clock as materialized (
            for update skip locked) first
 ), due as materialized (
     -- If other transactions lock all of the best jobs, claim other ones.
-    select free.seq from free
+    select free.seq, free.new from free
     union all
-    (select next.seq
+    (select next.seq, next.new
        from levels
       cross join lateral (
-         select job.seq
+         select job.seq, job.started_at is null as new
            from holdfast.job
           where job.status = 'pending' and job.type = levels.type and job.track is null and job.priority = levels.priority
             and job.scheduled_at <= (select clock.now from clock)
@@ -108,7 +108,8 @@ with recursive clock as materialized (
      where listening.present
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.present, (select lanes.present from lanes), (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, case when :finds_new::boolean then claimed.seq in (select due.seq from due where due.new) end,
+       listening.present, (select lanes.present from lanes), (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true
@@ -152,11 +153,11 @@ with clock as materialized (
         or ranked.place < coalesce((select min(slow.place) from ranked slow where not slow.ahead), ranked.place + 1)
      group by ranked.type, ranked.priority
 ), due as materialized (
-    select first.seq
+    select first.seq, first.new
       from share
       join marked on marked.type = share.type and marked.priority = share.priority
      cross join lateral (
-        select job.seq
+        select job.seq, job.started_at is null as new
           from holdfast.job
          where job.status = 'pending' and job.type = share.type and job.track is null and job.priority = share.priority
            and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
@@ -180,7 +181,8 @@ with clock as materialized (
      where listening.present
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.present, false, false, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, case when :finds_new::boolean then claimed.seq in (select due.seq from due where due.new) end,
+       listening.present, false, false, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
 from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs
+from holdfast.engine.operations import ClaimedJobs, ClaimJobs
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, has_record, record
@@ -17,6 +17,10 @@ _CLAIM = SQL["claim"]
 _CLAIM_MARKED = SQL["claim_marked"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
 _LANES_PRESENT = SQL["lanes_present"]
+
+_ID = Record.__struct_fields__.index("id")
+_NEW = -6
+"""The column that says whether no worker had claimed the job before; null if the claim did not ask for it."""
 
 
 def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
@@ -38,8 +42,9 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         "worker": op.worker,
         "token": op.token,
         "alone": True,
+        "finds_new": op.finds_new,
     }
-    claimed: list[Record] = []
+    claimed = ClaimedJobs()
     if marks := context.marks.of(terms):
         ((with_lanes,),) = yield Statement(_LANES_PRESENT, {"types": list(terms), "now": context.clock})
         if with_lanes:
@@ -61,12 +66,12 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         rows = yield Statement(_CLAIM, parameters | {"limit": limit})
         if rows[0][-4]:
             rest = replace(op, limit=limit)
-            return claimed + (yield from claim_with_lanes(context, rest, parameters))
+            return [*claimed, *(yield from claim_with_lanes(context, rest, parameters))]
         more, several, spent, dead = _claimed(context, rows)
         # Not with the clock of a test: jobs that return to pending have the time of the mark, which would hide them.
         if context.clock is None:
             context.marks.scanned(terms, more, spent, dead)
-        claimed += more
+        claimed = ClaimedJobs([*claimed, *more], {*claimed.new, *more.new}) if claimed else more
         if not more or not several:
             # With several levels, other workers may have emptied one of them while another level has more jobs.
             break
@@ -78,13 +83,15 @@ def claim_again(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
     return (yield from claim(context, replace(op, again=True)))
 
 
-def _claimed(context: PlanContext, rows: list[Row]) -> tuple[list[Record], bool, Micros, int]:
+def _claimed(context: PlanContext, rows: list[Row]) -> tuple[ClaimedJobs, bool, Micros, int]:
     """The claimed jobs, best first; whether there are several levels; the duration; the number of dead rows.
 
     A level is a pair of type and priority. The statement returns one row even if no job is due.
     """
-    *_, has_listeners, _, several, spent, dead = rows[0]
-    claimed = [record(row) for row in rows if has_record(row)]
+    *_, is_new, has_listeners, _, several, spent, dead = rows[0]
+    claimed = ClaimedJobs([record(row) for row in rows if has_record(row)])
+    if is_new is not None:
+        claimed.new = {row[_ID] for row in rows if row[_NEW]}
     context.hints.recorded |= has_listeners and bool(claimed)
     if len(claimed) > 1:
         claimed.sort(key=_rank)

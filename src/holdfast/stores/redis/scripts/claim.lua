@@ -3,12 +3,14 @@
 -- include: hints
 -- include: pending_sets
 -- lazy: lane_claims
--- op: { terms, limit, worker, token, had, fresh, slots }, each of the terms { type, lease, max_attempts, ahead }. `had` is
+-- op: { terms, limit, worker, token, had, fresh, slots, finds_new }, each of the terms { type, lease, max_attempts, ahead }. `had` is
 -- the number of jobs that the caller received under this token. Without `fresh`, only jobs of an earlier claim are returned.
+-- With `finds_new`, a job that no worker had claimed before has a 1 in place of its output, which is empty.
 -- More than `slots` jobs are claimed only if the terms of all of them have `ahead`, and no jobs with lanes may be claimed.
 -- Claims must work at maxmemory, or the jobs could never be finished. The first write removes from a sorted set, which
 -- every server permits.
 local terms, limit, worker, token, had, fresh, slots = op[1], op[2], op[3], op[4], op[5], op[6], op[7]
+local finds_new = op[8]
 local answer = {}
 
 -- The last claim of each worker, after its token, so that a claim whose reply was lost returns the same jobs.
@@ -213,13 +215,14 @@ for _, each in ipairs(taken) do
     job.attempt = job.attempt + 1
     job.max_attempts = job.max_attempts or each.term[3]
     job.worker, job.token = worker, token
+    local new = finds_new and not job.started_at or false
     job.leased_until, job.renewed_at, job.started_at = plus(now, each.term[2]), now, now
     job.progress, job.progress_note = nil, nil
     save(job)
     index_add(running_key(job.type), each.member, job.leased_until)
     record_event(job, 'claimed')
     local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = id, job.state, row[2], false, row[3]
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = id, job.state, row[2], new, row[3]
     ids[#ids + 1] = id
   end
 end

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.core.record import Record
 from holdfast.engine import operations as ops
+from holdfast.engine.operations import ClaimedJobs
 from holdfast.stores.redis.verbs import encode
 from holdfast.stores.redis.verbs.decode import ReplyReader
 from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, ScriptCall, ScriptPlan
@@ -11,7 +14,7 @@ from holdfast.stores.redis.verbs.script_errors import existing
 
 
 def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
-    claimed: list[Record] = []
+    claimed, new = ClaimedJobs(), set[str]()
     terms = [
         (each.type, encode.number(each.lease), encode.number(each.max_attempts), *((True,) if each.ahead else ()))
         for each in op.types
@@ -21,11 +24,23 @@ def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
         size, slots = min(BATCH_SIZE, left), max(op.limit - len(claimed), 0)
         fresh = not (op.again and claimed)
         had = op.had + len(claimed)
-        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, had, fresh, slots))]
+        asked = (True,) if op.finds_new else ()
+        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, had, fresh, slots, *asked))]
+        if op.finds_new:
+            new |= _take_new(reply)
         records = list(existing(ReplyReader(reply)))
         claimed += records
         if len(records) < size:
             break
         if total > op.limit and any(each.type not in ahead for each in records):
             total = op.limit
+    claimed.new = new
     return claimed
+
+
+def _take_new(reply: list[Any]) -> set[str]:
+    """Take the marks of new jobs from the place of the output, the fourth of five values per job."""
+    marked = [place for place in range(3, len(reply), 5) if reply[place] == 1]
+    for place in marked:
+        reply[place] = None
+    return {reply[place - 3].decode() for place in marked}

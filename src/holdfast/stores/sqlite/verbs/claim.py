@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from holdfast.core.claim_ahead import claimable
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import ClaimJobs
+from holdfast.engine.operations import ClaimedJobs, ClaimJobs
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
@@ -25,6 +25,7 @@ _TURN_SAVE = SQL["turn_save"]
 _LANES = LaneClaims(SQL)
 _NO_LANES: Mapping[int, str | None] = {}
 
+_ID = FIELDS.index("id")
 _STATUS = FIELDS.index("status")
 _ATTEMPT = FIELDS.index("attempt")
 _MAX_ATTEMPTS = FIELDS.index("max_attempts")
@@ -128,7 +129,8 @@ def _take(
     ]
     for job in claimed:
         context.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
-    return claimed
+    new = {row[_ID] for row in rows.values() if row[_STARTED_AT] is None} if operation.finds_new else ()
+    return ClaimedJobs(claimed, new)
 
 
 def _due(context: PlanContext, operation: ClaimJobs, limit: int) -> Plan[list[tuple[int, str, int]]]:
