@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast import Bound, Cancel, Fail, Jobs, Reschedule, Retry, Suspended, SyncAttempt
+from holdfast import Bound, Cancel, Fail, Jobs, MessageTimeout, Reschedule, Retry, Suspended, SyncAttempt
 from holdfast.worker.process_child import Aborted
 
 jobs = Jobs()
@@ -226,6 +226,14 @@ def fulfil(attempt: SyncAttempt, order: int) -> tuple[int, str, list[str]]:
         except RuntimeError as error:
             texts.append(str(error))
     return pid, label, texts
+
+
+@jobs.job(executor="process", retry=ONCE)
+def receive_briefly(attempt: SyncAttempt) -> str:
+    try:
+        return attempt.receive("label", str, timeout=0.01)
+    except MessageTimeout:
+        return "timeout"
 
 
 @jobs.job(executor="process", retry=ONCE)

@@ -81,6 +81,11 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     done: bool = True
     """False for the position of a cursor that has not ended."""
 
+    @property
+    def is_timeout(self) -> bool:
+        """Whether it says that a message did not arrive in time."""
+        return self.kind == "receive" and self.error is not None
+
     def __repr__(self) -> str:
         """Without the token and the result: a checkpoint may appear in the text of an error."""
         return f"Checkpoint({self.claim!r}, {self.name!r}, {self.each!r})"

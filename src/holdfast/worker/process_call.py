@@ -67,7 +67,7 @@ class ProcessCall:
             case "load":
                 return await self.steps.stored()
             case "save":
-                await self.steps.save(request.subject)
+                return await self.steps.save(request.subject)
             case "message":
                 return await self.steps.message(request.subject)
             case "progress":

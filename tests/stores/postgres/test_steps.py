@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from holdfast import Attempt, Client, Jobs, Worker
+from holdfast.core.failure import write
 from holdfast.core.record import Record
 from holdfast.engine.operations import (
     ClaimJobs,
@@ -167,3 +168,36 @@ async def test_a_locked_job_does_not_delay_the_next_steps_of_its_worker(
             assert await client.steps(locked) == []
 
         assert await client.wait(locked, timeout=60) == 1
+
+
+def test_a_timeout_waits_for_a_message_that_is_being_sent(store: PostgresStore, connection: psycopg.Connection) -> None:
+    job = claimed(store)
+    timeout = checkpoint(job, "label", kind="receive", result=None, error=write("MessageTimeout", "late"))
+    tx = store.begin_sync()
+    assert tx.perform(send(job))
+
+    with ThreadPoolExecutor(1) as pool:
+        saved = pool.submit(store.perform_sync, SaveSteps((timeout,)))
+        wait_until_blocked(connection, saved.done)
+        tx.commit()
+
+        assert saved.result() == [None]
+    assert store.perform_sync(GetSteps((job.id,))) == [[]]
+
+
+def test_a_message_waits_for_a_timeout_that_is_being_stored(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    job = claimed(store)
+    timeout = checkpoint(job, "label", kind="receive", result=None, error=write("MessageTimeout", "late"))
+    tx = store.begin_sync()
+    assert tx.perform(SaveSteps((timeout,))) == [None]
+
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(store.perform_sync, send(job))
+        wait_until_blocked(connection, sent.done)
+        tx.commit()
+
+        assert sent.result()
+    ((row,),) = store.perform_sync(GetSteps((job.id,)))
+    assert row.final

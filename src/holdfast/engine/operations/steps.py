@@ -16,7 +16,8 @@ class SaveSteps(Operation[list[LostReason | None]], frozen=True):
     A checkpoint with a lost claim writes nothing and does not affect the others. `Checkpoint.row` is stored: it
     replaces an open or failed row with the same name and `each`, unless that has a higher number: a checkpoint that
     arrives late replaces no newer one. A row that is final (`StepRow.final`) never changes. In both cases the result is
-    None, as for a checkpoint that is sent again. It may be part of a transaction, also of a session of
+    None, as for a checkpoint that is sent again. The timeout of a receive is not stored if the message has its value:
+    of a timeout and a concurrent message, the first one counts. It may be part of a transaction, also of a session of
     the application.
     """
 

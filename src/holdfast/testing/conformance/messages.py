@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from holdfast.core.clock import SECOND
+from holdfast.core.failure import write
 from holdfast.core.record import Record, Status
-from holdfast.core.steps import NEVER
+from holdfast.core.steps import NEVER, Checkpoint
 from holdfast.engine.operations import (
     CancelChains,
     Explain,
     GetMessages,
+    GetSteps,
     NextDue,
     RetryJobs,
     RunNow,
@@ -222,6 +224,40 @@ async def a_message_that_meets_the_suspension_makes_the_job_due(harness: Harness
 async def _suspend(harness: Harness, job: Record) -> Settled:
     (answer,) = await harness.settle(suspended(job, receive_of("label")))
     return answer
+
+
+async def a_receive_does_not_time_out_if_the_message_was_sent_before(harness: Harness) -> None:
+    job, stale = await harness.claimed(), await harness.claimed()
+    await harness.settled(released(stale))
+    for each in (job, stale):
+        await _send(harness, each, b"7")
+
+    answers = await harness.perform(SaveSteps((_timeout(job), checkpoint(job, "other", number=2), _timeout(stale))))
+
+    assert answers == [None, None, "taken_by_another_worker"]
+    rows, others = await harness.perform(GetSteps((job.id, stale.id)))
+    assert ([row.name for row in rows], others) == (["other"], [])
+    await harness.perform(SaveSteps((checkpoint(job, "label", kind="receive", result=b"7"),)))
+    ((received, _),) = await harness.perform(GetSteps((job.id,)))
+    assert (received.name, received.result) == ("label", b"7")
+
+
+async def a_message_that_is_sent_after_the_timeout_is_kept_for_later_jobs(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(SaveSteps((_timeout(job),)))
+
+    assert await _send(harness, job, b"7")
+
+    ((row,),) = await harness.perform(GetSteps((job.id,)))
+    assert row.final
+    assert row.error is not None
+    assert await _value(harness, job) == b"7"
+    assert await harness.perform(SaveSteps((_timeout(job),))) == [None]
+    assert await harness.perform(GetSteps((job.id,))) == [[row]]
+
+
+def _timeout(job: Record) -> Checkpoint:
+    return checkpoint(job, "label", kind="receive", result=None, error=write("MessageTimeout", "late"))
 
 
 async def a_received_message_is_kept_for_later_jobs_of_the_chain(harness: Harness) -> None:

@@ -119,12 +119,9 @@ class AsyncWaits:
         value = await steps.message(key.name)
         if value is None:
             value = await self._wait(key, "receive", end, partial(self._arrived, key.name))
-        if value is None:  # it may have arrived since the last look
-            value = await steps.message(key.name)
         error = None if value is not None else describe(MessageTimeout(key.name))
         checkpoint = steps.log.checkpoint(key, "receive", result=value, error=error, took=steps.now() - begun)
-        await steps.save(checkpoint)
-        return checkpoint.row(steps.now())
+        return (await steps.save(checkpoint)).row(steps.now())
 
     async def _open_row(self, key: Key, kind: Literal["sleep", "receive"]) -> StepRow | None:
         await self._steps.load()

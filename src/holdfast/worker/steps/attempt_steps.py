@@ -93,10 +93,21 @@ class AttemptSteps:
         read = read or self._store.read(self._record.claim, self._signal)
         return await self._wait_for(self._store.loaded(read, self._record.claim, self._signal))
 
-    async def save(self, checkpoint: Checkpoint) -> None:
-        """Store a step. Raises ClaimLost."""
+    async def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Store a step. Returns what is stored: a message instead of its timeout, if it was sent before. ClaimLost."""
         await self._wait_for(self._store.save(checkpoint, self._signal))
+        if checkpoint.is_timeout and (value := await self._sent_before(checkpoint)) is not None:
+            checkpoint = msgspec.structs.replace(checkpoint, result=value, error=None)
+            await self._wait_for(self._store.save(checkpoint, self._signal))
         self.log.saved(checkpoint)
+        return checkpoint
+
+    async def _sent_before(self, timeout: Checkpoint) -> bytes | None:
+        """The message, if the store did not store its timeout. None if it was sent later, or not at all."""
+        if (value := await self.message(timeout.name)) is None:
+            return None
+        stored = any(row.final and (row.name, row.each) == (timeout.name, timeout.each) for row in await self.stored())
+        return None if stored else value
 
     async def message(self, name: str) -> bytes | None:
         """The message of the chain with this name."""

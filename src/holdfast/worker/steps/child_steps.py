@@ -74,9 +74,10 @@ class ChildSteps:
         if not self.log.loaded:
             self.log.adopt(self.ask("load"))
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        self.ask("save", checkpoint)
-        self.log.saved(checkpoint)
+    def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        stored: Checkpoint = self.ask("save", checkpoint)
+        self.log.saved(stored)
+        return stored
 
     def message(self, name: str) -> bytes | None:
         value: bytes | None = self.ask("message", name)

@@ -43,8 +43,8 @@ class BlockingSteps(Protocol):
         """Read the stored steps, once."""
         ...
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Store a step. Raises ClaimLost."""
+    def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Store a step, and return what is stored: see `AttemptSteps.save`. Raises ClaimLost."""
         ...
 
     def message(self, name: str) -> bytes | None:
@@ -140,8 +140,7 @@ class SyncWaits:
             value = self._wait(key, "receive", end)
         error = None if value is not None else describe(MessageTimeout(key.name))
         checkpoint = steps.log.checkpoint(key, "receive", result=value, error=error, took=steps.now() - begun)
-        steps.save(checkpoint)
-        return checkpoint.row(steps.now())
+        return steps.save(checkpoint).row(steps.now())
 
     def _open_row(self, key: Key, kind: Literal["sleep", "receive"]) -> StepRow | None:
         self._steps.load()

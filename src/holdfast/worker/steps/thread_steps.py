@@ -37,8 +37,8 @@ class ThreadSteps:
         if not self.log.loaded:
             self._on_loop(self._steps.load())
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        self._on_loop(self._steps.save(checkpoint))
+    def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        return self._on_loop(self._steps.save(checkpoint))
 
     def message(self, name: str) -> bytes | None:
         return self._on_loop(self._steps.message(name))

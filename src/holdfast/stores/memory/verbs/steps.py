@@ -33,7 +33,11 @@ def save_steps(state: State, op: SaveSteps) -> list[LostReason | None]:
     answers: list[LostReason | None] = []
     for checkpoint in op.checkpoints:
         job_id, token = checkpoint.claim
-        reason = state.lost(state.jobs.get(job_id), token)
+        job = state.jobs.get(job_id)
+        reason = state.lost(job, token)
+        if job is not None and checkpoint.is_timeout and _value(state, job.chain_id, checkpoint.name) is not None:
+            answers.append(reason)
+            continue
         before = state.steps.get(job_id, {}).get((checkpoint.name, checkpoint.each))
         if reason is None and (before is None or before.is_replaced_by(checkpoint.number)):
             state.set(_table(state, state.steps, job_id), (checkpoint.name, checkpoint.each), checkpoint.row(now))
@@ -46,8 +50,7 @@ def get_steps(state: State, op: GetSteps) -> list[list[StepRow]]:
 
 
 def get_messages(state: State, op: GetMessages) -> list[bytes | None]:
-    found = [state.messages.get(chain_id, {}).get(name) for chain_id, name in op.names]
-    return [None if message is None else message.value for message in found]
+    return [_value(state, chain_id, name) for chain_id, name in op.names]
 
 
 def send(state: State, op: SendMessage) -> bool:
@@ -113,6 +116,11 @@ def remove_steps(state: State, job: Record, removed: RemovedSteps) -> None:
     for name in removed.messages:
         if name in state.messages.get(job.chain_id, {}):
             state.drop(state.messages[job.chain_id], name)
+
+
+def _value(state: State, chain_id: str, name: str) -> bytes | None:
+    message = state.messages.get(chain_id, {}).get(name)
+    return None if message is None else message.value
 
 
 def _table(state: State, tables: dict[str, dict[K, V]], id: str) -> dict[K, V]:

@@ -19,6 +19,21 @@ update holdfast.job set scheduled_at = least(job.scheduled_at, :now::bigint)
  where job.id = :id::text and job.token = :token::text and job.status = 'pending'
 returning job.id, job.chain_id, job.type, job.attempt
 
+-- receive_timeout: lock the message that this claimed job waits for, until its timeout is committed. The last column: whether
+-- the message has no value. A message that is sent meanwhile waits for the commit, so it arrives after the timeout.
+-- The job is not locked here: a transaction that sends the message may wait for the lock of the job.
+with claimed as materialized (
+    select job.id, job.status, job.token, job.chain_id from holdfast.job where job.id = :id::text
+), locked as (
+    insert into holdfast.message (chain_id, name)
+    select claimed.chain_id, :name::text from claimed where claimed.status = 'running' and claimed.token = :token::text
+        on conflict (chain_id, name) do update
+       set name = excluded.name
+     where message.value is null
+    returning message.name
+)
+select claimed.status, claimed.token, (select count(*) from locked) > 0 from claimed
+
 -- get_messages: the values of these messages.
 select message.chain_id, message.name, message.value
   from unnest(:chain_ids::text[], :names::text[]) wanted (chain_id, name)

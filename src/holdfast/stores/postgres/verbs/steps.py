@@ -9,7 +9,7 @@ from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.steps import Checkpoint, RemovedSteps, StepRow, removed_from
 from holdfast.engine.operations import GetSteps, SaveSteps
 from holdfast.errors import StepNotFound
-from holdfast.stores.postgres.plan import Begin, Commit, Plan
+from holdfast.stores.postgres.plan import Begin, Commit, Plan, ReleaseSavepoint, RollbackToSavepoint, Savepoint
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.messages import remove_messages
@@ -17,6 +17,7 @@ from holdfast.stores.sql.plan import Statement
 
 _SAVE = SQL["save_steps"]
 _WAIT = SQL["save_steps_wait"]
+_TIMEOUT = SQL["receive_timeout"]
 _GET = SQL["get_steps"]
 _END_SLEEPS = SQL["end_sleeps"]
 _REMOVE = SQL["remove_steps"]
@@ -27,6 +28,8 @@ _SET_EPOCH = SQL["set_epoch"]
 def save_steps(context: PlanContext, op: SaveSteps) -> Plan[list[LostReason | None]]:
     left: list[Checkpoint] = _last_of_each(op.checkpoints)
     states: dict[str, tuple[str | None, str | None]] = {}
+    timeouts = [each for each in left if each.is_timeout]
+    left = [each for each in left if not each.is_timeout] if timeouts else left
     waiting_for: str | None = None
     while left:
         rows = yield _save(context, left)
@@ -42,11 +45,38 @@ def save_steps(context: PlanContext, op: SaveSteps) -> Plan[list[LostReason | No
                 break
             yield Commit()
             left = [each for each in left if each.claim.job_id != waiting_for]
+    for each in timeouts:  # after the others: an uncommitted message delays a timeout
+        states[each.claim.job_id] = yield from _save_timeout(context, each)
     answers: list[LostReason | None] = []
     for each in op.checkpoints:
         status, token = states.get(each.claim.job_id, (None, None))
         answers.append(lost_reason(status, token, each.claim.token))
     return answers
+
+
+def _save_timeout(context: PlanContext, timeout: Checkpoint) -> Plan[tuple[str | None, str | None]]:
+    """Store the timeout of a receive, unless the message has its value. Returns status and token of the job.
+
+    The message is locked first, and then the job if it is free: neither lock is waited for while the other is held.
+    """
+    job_id, token = timeout.claim
+    state: tuple[str | None, str | None] = (None, None)
+    yield Begin()
+    while True:
+        yield Savepoint()
+        rows = yield Statement(_TIMEOUT, {"id": job_id, "token": token, "name": timeout.name})
+        if not rows or not rows[0][2]:
+            state = rows[0][:2] if rows else state
+            break
+        if saved := (yield _save(context, [timeout])):
+            state = saved[0][1:]
+            break
+        yield RollbackToSavepoint()
+        yield Statement(_WAIT, {"id": job_id})
+        yield RollbackToSavepoint()
+    yield ReleaseSavepoint()
+    yield Commit()
+    return state
 
 
 def get_steps(context: PlanContext, op: GetSteps) -> Plan[list[list[StepRow]]]:

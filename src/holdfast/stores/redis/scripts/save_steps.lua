@@ -5,7 +5,7 @@
 -- include: saved_reply
 -- op: a list of { job id, token, name, each, kind, number, attempt, epoch, result, error, duration, done }. The answer: why each
 -- claim is lost, or ''. A completed step, and a receive whose timeout ended, never change. A checkpoint that arrives late
--- replaces no newer one.
+-- replaces no newer one. The timeout of a receive is not stored if the message has its value.
 local before = saved_reply()
 if before then
   return before
@@ -15,9 +15,12 @@ redis.call('DEL', KEYS[2])
 local answer, open = {}, false
 for n, given in ipairs(op) do
   local id, kind = given[1], given[5]
-  local reason = lost_reason(load(id), given[2])
+  local job = load(id)
+  local reason = lost_reason(job, given[2])
   answer[n] = reason or ''
-  if not reason then
+  local arrived = not reason and kind == 'receive' and given[10]
+    and redis.call('HEXISTS', steps.messages(chain_of(job)), 'v' .. given[3]) == 1
+  if not reason and not arrived then
     local key, field = steps.key(id), steps.field(given[3], given[4])
     local stored = redis.call('HGET', key, field)
     local facts = stored and steps.read(stored)

@@ -36,6 +36,11 @@ update holdfast_step set finished_at = :now where job_id = :job_id and kind = 's
 -- get_message: the value of a message, and the job that waits for it.
 select value, job_id, token from holdfast_message where chain_id = :chain_id and name = :name
 
+-- message_arrived: a row if the chain of this job has a message of this name.
+select 1
+  from holdfast_job job join holdfast_message message on message.chain_id = job.chain_id
+ where job.id = :job_id and message.name = :name and message.value is not null
+
 -- message_save: store the value of a message, which has none yet.
 insert into holdfast_message (chain_id, name, value, sent_at) values (:chain_id, :name, :value, :now)
     on conflict (chain_id, name) do update set value = excluded.value, sent_at = excluded.sent_at

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.core.clock import Micros
 from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import Record
-from holdfast.core.steps import RemovedSteps, StepRow, Wait, due_after, removed_from
+from holdfast.core.steps import Checkpoint, RemovedSteps, StepRow, Wait, due_after, removed_from
 from holdfast.engine.operations import GetMessages, GetSteps, SaveSteps, SendMessage
 from holdfast.errors import AlreadyCompleted, StepNotFound
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
@@ -25,6 +25,7 @@ _DELETE_ONE = SQL["step_delete"]
 _SLEEPS_OPEN = SQL["sleeps_open"]
 _SLEEPS_END = SQL["sleeps_end"]
 _MESSAGE = SQL["get_message"]
+_ARRIVED = SQL["message_arrived"]
 _MESSAGE_SAVE = SQL["message_save"]
 _MESSAGE_WAIT = SQL["message_wait"]
 _AWAITED = SQL["messages_awaited"]
@@ -43,7 +44,7 @@ def save_steps(context: PlanContext, operation: SaveSteps) -> Plan[list[LostReas
         status, token = jobs.get(each.claim.job_id, (None, None))
         reason = lost_reason(status, token, each.claim.token)
         answers.append(reason)
-        if reason is None:
+        if reason is None and not (each.is_timeout and (yield Statement(_ARRIVED, _receive(each)))):
             row = each.row(context.now)
             rows.append((
                 each.claim.job_id, row.name, row.each, row.kind, row.number, row.attempt, row.epoch, row.started_at,
@@ -52,6 +53,10 @@ def save_steps(context: PlanContext, operation: SaveSteps) -> Plan[list[LostReas
     if rows:
         yield Many(_SAVE, rows)
     return answers
+
+
+def _receive(checkpoint: Checkpoint) -> dict[str, str]:
+    return {"job_id": checkpoint.claim.job_id, "name": checkpoint.name}
 
 
 def get_steps(context: PlanContext, operation: GetSteps) -> Plan[list[list[StepRow]]]:
