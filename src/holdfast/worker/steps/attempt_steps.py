@@ -85,7 +85,7 @@ class AttemptSteps:
                 self.log.adopt(rows)
 
     async def stored(self) -> list[StepRow]:
-        """The stored steps. The claim may have reported that there are none, or they were read before the attempt began."""
+        """The stored steps. They may be known from the claim, or read before the attempt began."""
         self._store.types.add(self._record.type)
         read, self._read = self._read, None
         if isinstance(read, tuple):
