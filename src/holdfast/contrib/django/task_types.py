@@ -31,8 +31,7 @@ _closed = False
 """Whether the modules of the apps were imported. Workers do not know tasks that are declared later."""
 
 
-@tasks.job(name=COMMON, retry=ONCE)
-def run_common(
+def _run(
     attempt: SyncAttempt,
     task: str,
     args: list[Any],
@@ -41,14 +40,12 @@ def run_common(
     queue: str,
     run_after: str | None,
 ) -> Any:
-    """A plain task that has no job type of its own."""
     from holdfast.contrib.django.task_calls import call
 
     return call(attempt, task, args, kwargs, backend)
 
 
-@tasks.job(name=COMMON_ASYNC, retry=ONCE)
-async def run_common_async(
+async def _run_async(
     attempt: Attempt,
     task: str,
     args: list[Any],
@@ -57,10 +54,15 @@ async def run_common_async(
     queue: str,
     run_after: str | None,
 ) -> Any:
-    """An async task that has no job type of its own."""
     from holdfast.contrib.django.task_calls import call_async
 
     return await call_async(attempt, task, args, kwargs, backend)
+
+
+run_common = tasks.job(name=COMMON, retry=ONCE)(_run)
+"""Runs plain tasks that have no job type of their own."""
+run_common_async = tasks.job(name=COMMON_ASYNC, retry=ONCE)(_run_async)
+"""Runs async tasks that have no job type of their own."""
 
 
 def declare(task: Any) -> None:
@@ -71,7 +73,7 @@ def declare(task: Any) -> None:
     schedule = {name: options.pop(name) for name in ("cron", "every", "tz") if name in options}
     options["limits"] = tuple(_of_task(limit) for limit in options.get("limits", ()))
     options.setdefault("retry", ONCE)
-    function = _asynchronous() if inspect.iscoroutinefunction(task.func) else _plain()
+    function = _run_async if inspect.iscoroutinefunction(task.func) else _run
     declaring: Any = tasks.job
     declared: AnyJobType = declaring(name=task.module_path, **options)(function)
     if schedule:
@@ -111,40 +113,6 @@ def _bound(job_type: AnyJobType, task: Any, args: Sequence[Any], kwargs: dict[st
     if not task.priority:
         return bound
     return bound.options(priority=task.priority)
-
-
-def _plain() -> Any:
-    def run(
-        attempt: SyncAttempt,
-        task: str,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        backend: str,
-        queue: str,
-        run_after: str | None,
-    ) -> Any:
-        from holdfast.contrib.django.task_calls import call
-
-        return call(attempt, task, args, kwargs, backend)
-
-    return run
-
-
-def _asynchronous() -> Any:
-    async def run(
-        attempt: Attempt,
-        task: str,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        backend: str,
-        queue: str,
-        run_after: str | None,
-    ) -> Any:
-        from holdfast.contrib.django.task_calls import call_async
-
-        return await call_async(attempt, task, args, kwargs, backend)
-
-    return run
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
-"""The driver for a connection of Django to PostgreSQL."""
+"""What the drivers for connections of Django share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-
-from holdfast.stores.sql.plan import Many, Row, Statement
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -19,19 +18,6 @@ class DjangoDriver:
     def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
         self._wrapper = wrapper
 
-    def execute(self, instruction: Statement | Many, /) -> list[Row]:
-        assert isinstance(instruction, Statement)
-        with self._wrapper.cursor() as logged:
-            # The same cursor without Django's log: the parameters are tokens and payloads.
-            cursor = self._wrapper.make_cursor(logged.cursor)
-            cursor.execute(instruction.sql, instruction.parameters or None)
-            if cursor.description is None:
-                return []
-            return [tuple(map(_plain, row)) for row in cursor.fetchall()]
-
-    def connection(self) -> BaseDatabaseWrapper:
-        return self._wrapper
-
     def after_commit(self, send: Callable[[], None], /) -> bool:
         if not self._wrapper.in_atomic_block:
             return False  # Django has no hook for a transaction that the application manages itself
@@ -42,7 +28,8 @@ class DjangoDriver:
         # Outside of `atomic` Django does not know whether a transaction is open.
         return self._wrapper.connection is not None
 
-
-def _plain(value: Any) -> Any:
-    """psycopg2 returns binary columns as memory views."""
-    return value.tobytes() if isinstance(value, memoryview) else value
+    @contextmanager
+    def unlogged(self) -> Generator[Any]:
+        """A cursor without Django's log: the parameters are tokens and payloads."""
+        with self._wrapper.cursor() as logged:
+            yield self._wrapper.make_cursor(logged.cursor)

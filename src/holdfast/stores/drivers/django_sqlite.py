@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from django.db import connections, transaction
+from django.db import connections
 
+from holdfast.stores.drivers.django import DjangoDriver
 from holdfast.stores.sql.plan import Many, Row, Statement
 
 _NUMBERED = re.compile(r"\?(\d+)")
-
-if TYPE_CHECKING:
-    from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 def blocking(tx: Any) -> DjangoSqliteDriver | None:
@@ -28,18 +26,15 @@ def blocking(tx: Any) -> DjangoSqliteDriver | None:
     return DjangoSqliteDriver(wrapper)
 
 
-class DjangoSqliteDriver:
-    """Django has a commit hook inside `atomic`. Its cursors accept `:name` and `?`; our statements contain no `%`."""
-
-    def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
-        self._wrapper = wrapper
+class DjangoSqliteDriver(DjangoDriver):
+    """A connection of Django to SQLite. Its cursors accept `:name` and `?`; our statements contain no `%`."""
 
     def execute(self, instruction: Statement | Many, /) -> list[Row]:
-        with self._wrapper.cursor() as cursor:
+        with self.unlogged() as cursor:
             match instruction:
                 case Statement(sql, parameters):
                     cursor.execute(sql, parameters or None)
-                    return [] if cursor.description is None else cursor.fetchall()
+                    return [] if cursor.description is None else list(cursor.fetchall())
                 case Many(sql, parameters):
                     cursor.executemany(*_by_name(sql, list(parameters)))
                     return []
@@ -47,16 +42,6 @@ class DjangoSqliteDriver:
     def connection(self) -> Any:
         self._wrapper.ensure_connection()
         return self._wrapper.connection
-
-    def after_commit(self, send: Callable[[], None], /) -> bool:
-        if not self._wrapper.in_atomic_block:
-            return False  # Django has no hook for a transaction that the application manages itself
-        transaction.on_commit(send, using=self._wrapper.alias, robust=True)
-        return True
-
-    def is_open(self) -> bool:
-        # Outside of `atomic` Django does not know whether a transaction is open.
-        return self._wrapper.connection is not None
 
 
 def _by_name(sql: str, rows: list[Any]) -> tuple[str, list[Any]]:

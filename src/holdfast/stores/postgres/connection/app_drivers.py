@@ -67,7 +67,7 @@ def _django(tx: Any) -> Driver | None:
     from django.db import connections
     from django.db.backends.base.base import BaseDatabaseWrapper
 
-    from holdfast.stores.drivers.django import DjangoDriver
+    from holdfast.stores.drivers.django_postgres import DjangoPostgresDriver
 
     # `django.db.connection` is a proxy for the default alias of the current thread.
     wrapper = connections[tx] if isinstance(tx, str) else connections[tx.alias] if hasattr(tx, "alias") else None
@@ -75,7 +75,7 @@ def _django(tx: Any) -> Driver | None:
         return None
     if wrapper.vendor != "postgresql":
         raise ValueError(f"database {wrapper.alias!r} of Django is {wrapper.vendor}, not PostgreSQL")
-    return DjangoDriver(wrapper)
+    return DjangoPostgresDriver(wrapper)
 
 
 def _is(tx: Any, package: str, name: str) -> bool:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.db import connection, transaction
 from django.test import SimpleTestCase, TestCase, TransactionTestCase, override_settings
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from holdfast import ChainCancelled
@@ -48,6 +49,15 @@ class Cases:
         assert client().get(kept.id) is not None
         assert client().get(undone.id) is None
         assert [job.id for job in Job.objects.all()] == [kept.id]
+
+    def test_the_log_of_queries_contains_no_statement_with_a_payload(self):
+        with CaptureQueriesContext(connection) as log, transaction.atomic():
+            Note.objects.create(text="of the application")
+            client().start(holdfast_jobs.remember.bind("a secret"))
+
+        written = [query["sql"] for query in log.captured_queries if "insert" in query["sql"].lower()]
+        assert "of the application" in str(written)
+        assert "holdfast" not in str(written)
 
     def test_a_drain_turns_the_compilation_of_postgresql_off(self):
         postgres = connection.vendor == "postgresql"
