@@ -30,11 +30,7 @@ MUTANTS: dict[str, Mutant] = {
                     'lost_reason(status, token, token or "")',
                 ),
             ),
-            "redis": (
-                Edit(
-                    "save_steps.lua", "lost_reason(load(id), given[2])", "lost_reason(load(id), (load(id) or {}).token)"
-                ),
-            ),
+            "redis": (Edit("save_steps.lua", "lost_reason(job, given[2])", "lost_reason(job, (job or {}).token)"),),
         },
         everywhere=_LATE,
         favour=("start_steps",),
