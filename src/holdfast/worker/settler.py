@@ -22,10 +22,10 @@ from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUna
 from holdfast.worker.held_claims import HeldClaim
 
 BATCH = 500
-ENOUGH = 100
+ENOUGH = 50
 """Settlements that may be written later are written when there are this many."""
-LATEST = 0.01
-"""Seconds that these settlements wait at most."""
+LATEST = 0.05
+"""Seconds that these settlements wait at most: as long as jobs that are claimed ahead wait for a slot."""
 UNNAMED_ERROR_TRIES = 10
 """How often one settlement is sent if the store raises an error that it did not translate."""
 BATCH_TIMEOUT = 1.0

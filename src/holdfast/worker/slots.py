@@ -19,6 +19,7 @@ from holdfast.worker.attempt_run import AttemptRun
 from holdfast.worker.durations import Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.runner import Runner
+from holdfast.worker.settler import ENOUGH
 from holdfast.worker.steps.step_store import StepStore
 
 
@@ -65,6 +66,8 @@ class Slots:
         waiting = len(self.ahead.waiting)
         finds_new = bool(self._steps.types)
         unwritten = 2 * (self.concurrency + size) - len(self._held_claims)
+        if finds_new:  # settlements of attempts with steps wait for each other
+            unwritten += ENOUGH
         limit = max(0, min(free - waiting, unwritten))
         if waiting > self._refill_at:
             return Room(limit, finds_new=finds_new)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.core.ids import new_id
 from holdfast.core.record import Status
-from holdfast.engine.operations import CancelChains, Delete, RetryJobs
+from holdfast.engine.operations import CancelChains, Delete, GetSteps, RetryJobs, SaveSteps
 from holdfast.errors import JobNotFound, NotPending
-from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
+from holdfast.testing.builders import checkpoint, completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
 
@@ -24,6 +24,18 @@ async def a_failed_or_cancelled_job_becomes_pending_and_due_now(harness: Harness
         assert (record.status, record.attempt, record.finished_at) == (Status.PENDING, 0, None)
         assert record.scheduled_at == harness.clock()
     assert len(await harness.claim(limit=10)) == 2
+
+
+async def a_running_attempt_keeps_its_steps_when_a_retry_from_a_step_is_refused(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(SaveSteps((checkpoint(job, "charge", result=b"1"),)))
+
+    await harness.refused(NotPending, RetryJobs((job.id,), from_step="charge"))
+
+    assert await harness.perform(SaveSteps((checkpoint(job, "ship", number=2, result=b"2"),))) == [None]
+    (rows,) = await harness.perform(GetSteps((job.id,)))
+    assert [(row.name, row.result) for row in rows] == [("charge", b"1"), ("ship", b"2")]
+    await harness.settled(completed(job))
 
 
 async def a_retried_job_has_all_its_attempts_again(harness: Harness) -> None:
