@@ -66,8 +66,16 @@ def lane_id(name: str, key: str) -> str:
 def job_lanes(type: str, priority: int, rules: tuple[LaneRule, ...], fair: str) -> JobLanes:
     """The lanes of a job of this type and priority. The same lanes give the same track in every process."""
     parts = (type, priority, fair, *(text for rule in rules for text in (rule.kind, rule.lane)))
-    track = hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
-    return JobLanes(track, type, priority, fair, rules)
+    return JobLanes(fair_prefix(fair) + _digest(msgspec.json.encode(parts)), type, priority, fair, rules)
+
+
+def fair_prefix(fair: str) -> str:
+    """What the ids of all tracks with this lane for fairness begin with: the SQL stores find them by their ids."""
+    return _digest(fair.encode())
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
 def check_override(name: str, kind: LaneKind, number: int | None) -> None:
@@ -92,8 +100,7 @@ def rate_allows_at(tat: Micros, now: Micros, *, number: int, per: Micros, burst:
     return max(now, allowed)
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(msgspec.Struct, gc=False):
     """The state of a lane during a claim, which holds the lock of the lane."""
 
     id: str
@@ -164,8 +171,7 @@ class LaneFacts(NamedTuple):
     holders: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class WaitingJob:
+class WaitingJob(msgspec.Struct, gc=False):
     """A due job at the front of its track."""
 
     seq: int
@@ -173,12 +179,11 @@ class WaitingJob:
     chain_id: str
     counts: bool = True
     """Whether rates count this attempt: its number begins for the first time."""
-    weights: Mapping[str, int] = field(default_factory=dict[str, int])
+    weights: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
     """By lane, the weights that are not 1."""
 
 
-@dataclass(slots=True)
-class Track:
+class Track(msgspec.Struct, gc=False):
     """A track that may have jobs to claim, with its first due jobs in order."""
 
     id: str
@@ -186,7 +191,7 @@ class Track:
     priority: int
     fair: str
     lanes: Sequence[str]
-    jobs: deque[WaitingJob] = field(default_factory=lambda: deque())
+    jobs: list[WaitingJob] = msgspec.field(default_factory=list[WaitingJob])
     parked: str | None = None
     """The lane at which it was parked when the claim read it."""
 
@@ -237,13 +242,15 @@ def choose(
             if not track.jobs:
                 continue
             job = track.jobs[0]
-            full = next((lane for lane in track.lanes if not lanes[lane].allows(job, now)), None)
-            if full is not None:
-                choice.parked[track.id] = full
-                continue
             for lane in track.lanes:
-                lanes[lane].take(job, now)
-            choice.taken.append((track, track.jobs.popleft()))
-            choice.lanes_next = False
-            queue.append(track)
+                if not lanes[lane].allows(job, now):
+                    choice.parked[track.id] = lane
+                    break
+            else:
+                for lane in track.lanes:
+                    lanes[lane].take(job, now)
+                choice.taken.append((track, track.jobs.pop(0)))
+                choice.lanes_next = False
+                if track.jobs:
+                    queue.append(track)
     return choice

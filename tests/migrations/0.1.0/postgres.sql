@@ -397,6 +397,7 @@ create table "holdfast".lane (
 create index lane_wake on "holdfast".lane (wake_at) where wake_at is not null;
 
 -- A claim reads tracks that are not parked and whose time has come. Tracks with a lower turn come first.
+-- The ids of the tracks with the same lane for fairness begin with the same 16 digits.
 create table "holdfast".track (
     track text collate "C" primary key,
     type text collate "C" not null,
@@ -411,7 +412,6 @@ create table "holdfast".track (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index track_ready on "holdfast".track (type, ready_at, priority desc, turn) where parked is null;
 create index track_parked on "holdfast".track (parked, type, priority desc, turn) where parked is not null;
-create index track_fair on "holdfast".track (fair);
 
 -- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `job.lane`.
 -- The triggers delete the rows when the job is no longer running.

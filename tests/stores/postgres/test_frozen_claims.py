@@ -16,7 +16,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection import connect
 from holdfast.stores.postgres.verbs import claim_lanes
-from holdfast.stores.sql.lane_claims import choose_jobs
+from holdfast.stores.sql.lane_pass import choose_jobs
 from holdfast.testing.lanes import laned, limit
 from tests.servers.postgres import fresh_address
 from tests.waiting import TIMEOUT, wait_until

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import pytest
 
 from holdfast.core.clock import SECOND, Micros
@@ -94,5 +92,5 @@ def test_higher_priorities_come_first_and_equal_ones_alternate() -> None:
 
 
 def _track(id: str, *lanes: str, priority: int = 0) -> Track:
-    jobs = deque(WaitingJob(number, f"{id}-{number}", f"{id}-{number}") for number in range(3))
+    jobs = [WaitingJob(number, f"{id}-{number}", f"{id}-{number}") for number in range(3)]
     return Track(id, "resize", priority, lanes[0], lanes, jobs)

@@ -12,20 +12,27 @@ applied under the lock too: no change of a lane is missed. A track whose lane is
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
-from holdfast.core.lanes import Choice, Lane, LaneKind, Track, WaitingJob, choose, interval, rate_allows_at
-from holdfast.stores.sql.lane_rows import JobRow, LaneRow, TrackRow, WakingRow
+from holdfast.core.lanes import Lane, Track, WaitingJob, fair_prefix, interval, rate_allows_at
+from holdfast.stores.sql.lane_pass import Pass, changed_lanes, own_lane
+from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
 from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
 R = TypeVar("R")
 LanePlan = Generator[Any, Any, R]
 """A plan of either SQL store."""
+
+_NO_WEIGHTS: Mapping[str, int] = {}
+_LANE_IDS = msgspec.json.Decoder(list[str])
+
+PREFIX = len(fair_prefix(""))
+LAST = "g"
+"""Behind the last hexadecimal digit: ids of tracks that begin with a prefix are below the prefix and this character."""
 
 CHANGES = 1000
 """How many changes one claim applies."""
@@ -34,32 +41,6 @@ CHANGES = 1000
 def as_text(values: Any) -> str:
     """A list as one parameter."""
     return msgspec.json.encode(values).decode()
-
-
-@dataclass(slots=True)
-class Pass:
-    """What one pass over the ready tracks has found and chosen."""
-
-    tracks: list[Track] = field(default_factory=list[Track])
-    lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
-    choice: Choice = field(default_factory=Choice)
-    late: list[str] = field(default_factory=list[str])
-    """Parked tracks that may run, beyond the limit of the claim: they become ready."""
-    changed: bool = False
-    """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
-    fronts: dict[str, JobRow] = field(default_factory=dict[str, JobRow])
-    """Chain at the front of an order to the row of its pending job."""
-    following: dict[str, Micros | None] = field(default_factory=dict[str, "Micros | None"])
-    """Track of which as many jobs were read as asked for, to the time at which the next one is due. None: no more."""
-    claimed: set[str] = field(default_factory=set[str])
-    """The chains of the chosen jobs."""
-    kinds: set[LaneKind] = field(default_factory=set[LaneKind])
-    """The kinds of the lanes."""
-
-    @property
-    def idle(self) -> set[str]:
-        """The tracks without a due job. They are put back before jobs are chosen: they would use slots of the claim."""
-        return {track.id for track in self.tracks if not track.jobs}
 
 
 class LaneClaims:
@@ -82,6 +63,14 @@ class LaneClaims:
     def rows_instruction(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement | Many:
         """Perform a statement for each of these rows."""
         return Many(self._sql[name], rows)
+
+    def asked(self, tracks: Iterable[Track]) -> str:
+        """The parameter `tracks` of the statements that read jobs. SQLite reads the columns of the stored tracks."""
+        return as_text([track.id for track in tracks])
+
+    def turn_instruction(self, turns: Sequence[tuple[str, int]]) -> Statement | Many:
+        """Perform `track_turn` for these beginnings of the ids of tracks."""
+        return Many(self._sql["track_turn"], [(number, prefix, prefix + LAST) for prefix, number in turns])
 
     def apply_changes(self, context: PlanContext, turn: int) -> LanePlan[dict[str, int]]:
         """Take changes, and add the tracks of new jobs. Returns the changed lanes, each with the weight to refund."""
@@ -121,12 +110,12 @@ class LaneClaims:
         yield Statement(self._sql["tracks_due"], {"types": as_text(list(types)), "now": now})
         rows: list[TrackRow] = []
         for ready in self.ready_parameters(types, limit):
-            rows += map(TrackRow._make, (yield Statement(self._sql["tracks_ready"], ready)))
+            rows += [TrackRow(*row) for row in (yield Statement(self._sql["tracks_ready"], ready))]
         for woken in self.woken_parameters([pair for pair in pairs if pair.room and pair.type in types], limit):
-            rows += map(TrackRow._make, (yield Statement(self._sql["tracks_woken"], woken)))
+            rows += [TrackRow(*row) for row in (yield Statement(self._sql["tracks_woken"], woken))]
         rows.sort(key=lambda row: (-row.priority, row.turn))
         for row in rows[:limit]:
-            lanes = msgspec.json.decode(row.lanes, type=list[str])
+            lanes = _LANE_IDS.decode(row.lanes)
             found.tracks.append(Track(row.track, row.type, row.priority, row.fair, lanes, parked=row.parked))
         found.late = [row.track for row in rows[limit:] if row.parked is not None]
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
@@ -136,8 +125,8 @@ class LaneClaims:
         if missing := [lane for lane in ids if lane not in locked]:
             for name in ("lanes_add", "lanes_lock"):
                 yield Statement(self._sql[name], {"lanes": as_text(missing)})
-        states = map(LaneRow._make, (yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})))
-        found.lanes = {row.lane: row.as_lane() for row in states}
+        states = yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})
+        found.lanes = {row[0]: _lane(row) for row in states}
         found.kinds = {lane.kind for lane in found.lanes.values()}
         for lane, weight in changed.items():
             if weight and (rate := found.lanes[lane]).number > 0:
@@ -146,25 +135,28 @@ class LaneClaims:
         return found
 
     def _read_jobs(self, context: PlanContext, found: Pass, limit: int) -> LanePlan[None]:
-        chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None})
+        ordered = "order" in found.kinds
+        chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None}) if ordered else []
         if chains:
             for columns in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
                 row = JobRow(*columns)
                 found.fronts[row.chain_id] = row
-        found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
+        if ordered:
+            found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
         if not found.tracks:
             return
         number = -(-limit // len(found.tracks))
-        plain = [track for track in found.tracks if not self._orders(found, track)]
-        parameters = {"tracks": _asked(plain), "limit": number, "now": context.now}
+        plain = [track for track in found.tracks if not self._orders(found, track)] if ordered else found.tracks
+        parameters = {"tracks": self.asked(plain), "limit": number, "now": context.now}
         rows: list[Row] = (yield Statement(self._sql["track_jobs"], parameters)) if plain else []
         by_id = {track.id: track for track in found.tracks}
-        for row in map(JobRow._make, rows):
-            track = by_id[row.track]
-            track.jobs.append(_waiting_job(found, row))
-            if len(track.jobs) == number:
+        for columns in rows:
+            row = JobRow(*columns)
+            jobs = by_id[row.track].jobs
+            jobs.append(_waiting_job(found, row))
+            if len(jobs) == number:
                 found.following[row.track] = row.following
-        for track in found.tracks:
+        for track in found.tracks if ordered else ():
             for lane in self._orders(found, track)[:1]:
                 front = found.fronts.get(found.lanes[lane].front or "")
                 if front is not None and front.track == track.id and front.scheduled_at <= context.now:
@@ -194,13 +186,12 @@ class LaneClaims:
             ]
             if permits:
                 yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
-            turns = {track.fair: turn + place for place, (track, _) in enumerate(taken)}
-            rows = [{"fair": fair, "turn": number} for fair, number in sorted(turns.items())]
-            yield self.rows_instruction("track_turn", rows)
+            turns = {track.id[:PREFIX]: turn + place for place, (track, _) in enumerate(taken)}
+            yield self.turn_instruction(sorted(turns.items()))
         yield from self._save_tracks(context, found)
         yield from self._unpark(context, found)
         lanes: list[dict[str, Any]] = []
-        for lane in found.lanes.values():
+        for lane in found.lanes.values() if "rate" in found.kinds else ():
             if lane.kind != "rate":
                 continue
             if lane.wake_at is None and lane.parked and lane.free(now) == 0:
@@ -214,11 +205,14 @@ class LaneClaims:
         first = dict(found.following)
         first.update({track.id: context.now for track in found.tracks if track.jobs})
         if unread := [track for track in found.tracks if track.id not in first]:
-            first.update((yield Statement(self._sql["track_next"], {"tracks": _asked(unread)})))
+            first.update((yield Statement(self._sql["track_next"], {"tracks": self.asked(unread)})))
         if empty := [each.id for each in found.tracks if first[each.id] is None]:
             yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
+        plain, parked = "order" not in found.kinds, found.choice.parked
         for track in found.tracks:
             at = first[track.id]
+            if plain and at is not None and at <= context.now and track.parked is None and track.id not in parked:
+                continue
             if at is not None and (change := self._changed_track(found, track, at, context.now)) is not None:
                 changes.append(change)
         if changes:
@@ -268,44 +262,15 @@ class LaneClaims:
             found.changed = True
 
 
-def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, int]:
-    """The lanes in these changes, each with the weight to refund."""
-    changed: dict[str, int] = {}
-    for lane, refund in rows:
-        if lane is not None:
-            changed[lane] = changed.get(lane, 0) + (refund or 0)
-    return changed
-
-
-def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, lanes_next: bool) -> Choice:
-    """Choose from the tracks and the plain jobs with these priorities."""
-    found.choice = choose(found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next)
-    found.claimed = {job.chain_id for _, job in found.choice.taken}
-    return found.choice
-
-
-def own_lane(found: Pass, track: Track) -> str | None:
-    """The lane that a running job of this track holds by its row alone: that of its limit, if it has no other lane."""
-    lane = track.lanes[0]
-    return lane if len(track.lanes) == 1 and found.lanes[lane].kind == "limit" else None
-
-
-def counted_jobs(found: Pass) -> list[int]:
-    """The seqs of the chosen jobs that have a rate."""
-    return [
-        job.seq
-        for track, job in (found.choice.taken if "rate" in found.kinds else ())
-        if job.counts and any(found.lanes[lane].kind == "rate" for lane in track.lanes)
-    ]
-
-
-def _asked(tracks: Iterable[Track]) -> str:
-    return as_text([{"track": each.id, "type": each.type, "priority": each.priority} for each in tracks])
+def _lane(row: Row) -> Lane:
+    """A row of `lanes_state`. SQLite has numbers for truth values."""
+    id, kind, number, per, burst, tat, running, front, parked, wakes = row
+    return Lane(id, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes))
 
 
 def _waiting_job(found: Pass, row: JobRow) -> WaitingJob:
-    weights: dict[str, int] = {}
+    weights = _NO_WEIGHTS
     if row.details is not None and "rate" in found.kinds:
         lanes = lanes_of(row.details)
-        weights = {} if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
+        weights = _NO_WEIGHTS if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
     return WaitingJob(row.seq, row.id, row.chain_id, row.counted != row.attempt + 1, weights)

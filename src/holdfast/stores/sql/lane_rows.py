@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from holdfast.core.clock import Micros
-from holdfast.core.lanes import Lane, LaneKind
 
 
-class WakingRow(NamedTuple):
+class WakingRow(msgspec.Struct, gc=False):
     """A row of `lanes_waking`."""
 
     lane: str
@@ -18,7 +17,7 @@ class WakingRow(NamedTuple):
     """For how many jobs the lane seems to have room."""
 
 
-class TrackRow(NamedTuple):
+class TrackRow(msgspec.Struct, gc=False):
     """A row of `tracks_ready` and `tracks_woken`."""
 
     track: str
@@ -31,30 +30,7 @@ class TrackRow(NamedTuple):
     parked: str | None
 
 
-class LaneRow(NamedTuple):
-    """A row of `lanes_state`."""
-
-    lane: str
-    kind: LaneKind
-    number: int
-    per: Micros
-    burst: int
-    tat: Micros
-    running: int
-    front: str | None
-    """Of an order: the chain at the front."""
-    parked: bool
-    wakes: bool
-
-    def as_lane(self) -> Lane:
-        """The state of the lane at the start of a claim. SQLite has numbers for truth values."""
-        return Lane(
-            self.lane, self.kind, self.number, self.per, self.burst, self.tat, self.running, self.front,
-            bool(self.parked), wakes=bool(self.wakes),
-        )  # fmt: skip
-
-
-class JobRow(NamedTuple):
+class JobRow(msgspec.Struct, gc=False):
     """A row of `track_jobs` and `order_jobs`: a job that may be claimed."""
 
     track: str

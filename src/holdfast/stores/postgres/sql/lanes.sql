@@ -232,15 +232,14 @@ update holdfast.track set ready_at = given.ready_at, parked = given.parked from 
 delete from holdfast.track where track.track = any(array(select json_array_elements_text(:tracks::json)))
 
 -- track_turn: put the tracks of a lane that was served behind all others. Tracks of other claims are skipped.
-with given as materialized (
-    select wanted.* from json_to_recordset(:rows::json) wanted (fair text, turn bigint)
-), served as materialized (
-    select same.track, given.turn
-      from given
-     cross join lateral (select track.track from holdfast.track where track.fair = given.fair for update skip locked) same
+-- The ids of these tracks begin with the same prefix. By ctid: the rows are locked, so no transaction moves them.
+with served as materialized (
+    select same.ctid, given.turn
+      from unnest(:prefixes::text[], :ends::text[], :turns::bigint[]) given (prefix, after, turn)
+     cross join lateral (
+        select track.ctid from holdfast.track where track.track >= given.prefix and track.track < given.after for update skip locked) same
 )
-update holdfast.track set turn = served.turn from served
- where track.track = any(array(select served.track from served)) and track.track = served.track
+update holdfast.track set turn = served.turn from served where track.ctid = served.ctid
 
 -- parked_types: the types of the tracks that are parked at these lanes.
 -- The recursion follows the index from one type to the next, however many tracks are parked.

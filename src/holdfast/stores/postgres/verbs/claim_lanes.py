@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
+from holdfast.core.lanes import Track
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
-from holdfast.stores.sql.lane_claims import (
-    CHANGES,
-    LaneClaims,
-    as_text,
-    changed_lanes,
-    choose_jobs,
-    counted_jobs,
-    own_lane,
-)
+from holdfast.stores.sql.lane_claims import CHANGES, LAST, LaneClaims, as_text
+from holdfast.stores.sql.lane_pass import changed_lanes, choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.lane_rows import WakingRow
 from holdfast.stores.sql.plan import Statement
 
@@ -36,8 +32,19 @@ class _Lanes(LaneClaims):
         return [{"types": as_text(list(types)), "limit": limit}]
 
     def woken_parameters(self, pairs: Sequence[WakingRow], limit: int) -> Sequence[Mapping[str, Any]]:
-        rows = [pair._asdict() for pair in pairs]
+        rows = [asdict(pair) for pair in pairs]
         return [{"pairs": as_text(rows), "limit": limit}] if rows else []
+
+    def asked(self, tracks: Iterable[Track]) -> str:
+        return as_text([{"track": each.id, "type": each.type, "priority": each.priority} for each in tracks])
+
+    def turn_instruction(self, turns: Sequence[tuple[str, int]]) -> Statement:
+        given = {
+            "prefixes": [prefix for prefix, _ in turns],
+            "ends": [prefix + LAST for prefix, _ in turns],
+            "turns": [number for _, number in turns],
+        }
+        return Statement(SQL["track_turn"], given)
 
     def rows_instruction(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Statement:
         return Statement(SQL[name], {"rows": as_text(rows)})

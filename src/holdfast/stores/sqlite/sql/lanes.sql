@@ -136,19 +136,18 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
 select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
        case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type,
        (select next.scheduled_at from holdfast_job next
-         where next.status = 'pending' and next.type = json_extract(wanted.value, '$.type')
-           and next.track = json_extract(wanted.value, '$.track') and next.priority = json_extract(wanted.value, '$.priority')
+         where next.status = 'pending' and next.type = wanted.type and next.track = wanted.track and next.priority = wanted.priority
          order by next.scheduled_at, next.seq
          limit 1 offset :limit)
-  from json_each(:tracks) wanted
-  join holdfast_job job on job.seq in (
+  from json_each(:tracks) asked
+ cross join holdfast_track wanted on wanted.track = asked.value
+ cross join holdfast_job job on job.seq in (
     select first.seq from holdfast_job first
-     where first.status = 'pending' and first.type = json_extract(wanted.value, '$.type')
-       and first.track = json_extract(wanted.value, '$.track') and first.priority = json_extract(wanted.value, '$.priority')
+     where first.status = 'pending' and first.type = wanted.type and first.track = wanted.track and first.priority = wanted.priority
        and first.scheduled_at <= :now
      order by first.scheduled_at, first.seq
      limit :limit)
- order by wanted.key, job.scheduled_at, job.seq
+ order by asked.key, job.scheduled_at, job.seq
 
 -- order_jobs: the pending jobs of the chains at the front of orders, due or not.
 select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
@@ -171,12 +170,12 @@ update holdfast_job set counted = attempt where seq in (select value from json_e
 update holdfast_lane set tat = :tat, wake_at = :wake_at where lane = :lane
 
 -- track_next: when the first waiting job of each of these tracks is due.
-select json_extract(value, '$.track'),
+select wanted.track,
        (select job.scheduled_at from holdfast_job job
-         where job.status = 'pending' and job.type = json_extract(value, '$.type')
-           and job.track = json_extract(value, '$.track') and job.priority = json_extract(value, '$.priority')
+         where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
          order by job.scheduled_at limit 1)
-  from json_each(:tracks)
+  from json_each(:tracks) asked
+ cross join holdfast_track wanted on wanted.track = asked.value
 
 -- track_save: write the state of a track after a claim.
 update holdfast_track set ready_at = :ready_at, parked = :parked where track = :track
@@ -185,7 +184,8 @@ update holdfast_track set ready_at = :ready_at, parked = :parked where track = :
 delete from holdfast_track where track in (select value from json_each(:tracks))
 
 -- track_turn: put the tracks of a lane that was served behind all others.
-update holdfast_track set turn = :turn where fair = :fair
+-- Positional parameters: the turn, the beginning of the ids of these tracks, and an id after them.
+update holdfast_track set turn = ? where track >= ? and track < ?
 
 -- parked_types: the types of the tracks that are parked at these lanes.
 -- The recursion follows the index from one type to the next, however many tracks are parked.

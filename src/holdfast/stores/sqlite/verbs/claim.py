@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from holdfast.core.claim_ahead import claimable
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs
-from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs, own_lane
+from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims
+from holdfast.stores.sql.lane_pass import choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 

@@ -20,6 +20,7 @@ create table holdfast_lane (
 create index holdfast_lane_wake on holdfast_lane (wake_at) where wake_at is not null;
 
 -- A claim reads tracks that are not parked and whose time has come. Tracks with a lower turn come first.
+-- The ids of the tracks with the same lane for fairness begin with the same 16 digits.
 create table holdfast_track (
     track text primary key,
     type text not null,
@@ -34,7 +35,6 @@ create table holdfast_track (
 ) without rowid;
 create index holdfast_track_ready on holdfast_track (type, ready_at, priority desc, turn) where parked is null;
 create index holdfast_track_parked on holdfast_track (parked, type, priority desc, turn) where parked is not null;
-create index holdfast_track_fair on holdfast_track (fair);
 
 -- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `holdfast_job.lane`.
 -- The triggers delete the rows when the job is no longer running.

@@ -1,0 +1,67 @@
+"""What one pass of a claim over the ready tracks has found and chosen, for the SQL stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.core.clock import Micros
+from holdfast.core.lanes import Choice, Lane, LaneKind, Track, choose
+from holdfast.stores.sql.lane_rows import JobRow
+
+
+@dataclass(slots=True)
+class Pass:
+    """What one pass over the ready tracks has found and chosen."""
+
+    tracks: list[Track] = field(default_factory=list[Track])
+    lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    choice: Choice = field(default_factory=Choice)
+    late: list[str] = field(default_factory=list[str])
+    """Parked tracks that may run, beyond the limit of the claim: they become ready."""
+    changed: bool = False
+    """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
+    fronts: dict[str, JobRow] = field(default_factory=dict[str, JobRow])
+    """Chain at the front of an order to the row of its pending job."""
+    following: dict[str, Micros | None] = field(default_factory=dict[str, "Micros | None"])
+    """Track of which as many jobs were read as asked for, to the time at which the next one is due. None: no more."""
+    claimed: set[str] = field(default_factory=set[str])
+    """The chains of the chosen jobs."""
+    kinds: set[LaneKind] = field(default_factory=set[LaneKind])
+    """The kinds of the lanes."""
+
+    @property
+    def idle(self) -> set[str]:
+        """The tracks without a due job. They are put back before jobs are chosen: they would use slots of the claim."""
+        return {track.id for track in self.tracks if not track.jobs}
+
+
+def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, int]:
+    """The lanes in these changes, each with the weight to refund."""
+    changed: dict[str, int] = {}
+    for lane, refund in rows:
+        if lane is not None:
+            changed[lane] = changed.get(lane, 0) + (refund or 0)
+    return changed
+
+
+def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, lanes_next: bool) -> Choice:
+    """Choose from the tracks and the plain jobs with these priorities."""
+    found.choice = choose(found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next)
+    found.claimed = {job.chain_id for _, job in found.choice.taken}
+    return found.choice
+
+
+def own_lane(found: Pass, track: Track) -> str | None:
+    """The lane that a running job of this track holds by its row alone: that of its limit, if it has no other lane."""
+    lanes = track.lanes
+    return lanes[0] if len(lanes) == 1 and found.lanes[lanes[0]].kind == "limit" else None
+
+
+def counted_jobs(found: Pass) -> list[int]:
+    """The seqs of the chosen jobs that have a rate."""
+    return [
+        job.seq
+        for track, job in (found.choice.taken if "rate" in found.kinds else ())
+        if job.counts and any(found.lanes[lane].kind == "rate" for lane in track.lanes)
+    ]
