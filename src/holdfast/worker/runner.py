@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast, get_args
@@ -79,6 +80,7 @@ class Runner:
         )
         """Types without an attempt object: their async handlers take none, and there is no middleware."""
         self._emits_started = False
+        self.shortest_abort_after = min((each.abort_after for each in options.values()), default=math.inf)
 
     def hold(self, records: Sequence[Record], sent: float) -> list[HeldClaim]:
         """Record claimed jobs, so that their leases are renewed. `sent` is the time of the claim request."""

@@ -93,9 +93,9 @@ class Slots:
             self._give_back(held_claims)
             return
         # After a slow claim, or a freeze of the process, other workers may have the jobs.
-        if late := [each for each in held_claims if each.begun - sent >= each.options.abort_after]:
-            self._give_back(late)
-            held_claims = [each for each in held_claims if each not in late]
+        if held_claims and held_claims[0].begun - sent >= self._runner.shortest_abort_after:
+            self._give_back([each for each in held_claims if each.expired])
+            held_claims = [each for each in held_claims if not each.ended]
         if isinstance(records, ClaimedJobs) and records.new:
             self._steps.note_new(held_claims, records.new)
         free = self.concurrency - len(self.tasks)
