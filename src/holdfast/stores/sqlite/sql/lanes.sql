@@ -27,10 +27,11 @@ select place.lane
   join holdfast_place place on place.chain_id = job.chain_id
 
 -- tracks_entered: record that the tracks of these new jobs have changed.
+-- cross join: the list is read once. Otherwise SQLite may read it once per pending job.
 insert into holdfast_lane_change (track, details)
 select job.track, job.details
   from json_each(:ids) new
-  join holdfast_job job on job.id = new.value
+ cross join holdfast_job job on job.id = new.value
  where job.status = 'pending'
 
 -- lane_changes: the lanes and tracks that have changed, oldest first.
