@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,12 @@ def client(tmp_path: Path, jobs: Jobs) -> Generator[SyncClient]:
         yield client
 
 
-def _connected(folder: Path, shard: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(folder / f"{shard}.db", isolation_level=None)
-    connection.execute("begin immediate")
-    return connection
+@contextmanager
+def _connected(folder: Path, shard: str) -> Generator[sqlite3.Connection]:
+    """A connection with a transaction, which is committed at the end."""
+    with closing(sqlite3.connect(folder / f"{shard}.db", isolation_level=None)) as connection, connection:
+        connection.execute("begin immediate")
+        yield connection
 
 
 @pytest.mark.parametrize("shard", ["eu", "us"])

@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import traceback
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def refusing(path: Path) -> Iterator[SqliteStore]:
     """A store whose table refuses every new row."""
     store = SqliteStore(f"sqlite:///{path}")
     store.open_sync()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.execute(REFUSE)
     yield store
     store.close_sync()
