@@ -122,7 +122,7 @@ def test_a_store_that_has_wake_ups_takes_no_others(tmp_path: Path, store: str) -
 @pytest.mark.parametrize(
     ("store", "complaint"),
     [
-        ("redis://h", "line 2, wakeups: is for a SQL store; one of redis://"),
+        ("redis://h", "line 2, wakeups: is for a SQL store; a redis:// store sends its own"),
         ("sqlite:///a?wakeups=x", "line 2, wakeups: is given twice"),
     ],
 )
