@@ -1,6 +1,8 @@
 -- claim: claim due jobs, best first.
--- The last columns: whether no worker had claimed the job before, null unless `finds_new`; whether there are listeners; whether jobs with lanes may be claimed; whether there are several levels, so that more jobs may be due than were claimed; the duration on
--- the server; and, after a long scan, the number of dead rows. A level is a pair of type and priority.
+-- The last columns: whether no worker had claimed the job before, null unless `finds_new`; whether there are listeners;
+-- whether jobs with lanes may be claimed; whether there are several levels, so that more jobs may be due than were
+-- claimed; the duration on the server; and, after a long scan, the number of dead rows. A level is a pair of type and
+-- priority.
 -- skip locked: a row that another worker is claiming is skipped, never waited for.
 -- materialized: without it the planner may lock and claim more rows than the limit.
 -- One ordered index scan per level, so that neither the backlog nor jobs scheduled for later are read.
@@ -109,7 +111,8 @@ with recursive clock as materialized (
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
 select claimed.*, case when :finds_new::boolean then claimed.seq in (select due.seq from due where due.new) end,
-       listening.present, (select lanes.present from lanes), (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+       listening.present, (select lanes.present from lanes), (select count(*) > 1 from levels),
+       (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true
