@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 FACTOR = 20
 """A value is used again for this multiple of the duration of its reading."""
-QUICK = 0.05
+QUICK = 0.02
 """Seconds: a value that was read in this time is not used again."""
 REFRESH_TIMEOUT = 0.05
 """Seconds that a page waits for a new value if there is an old one."""
@@ -86,7 +86,8 @@ class Shared:
         self._client = client
         self.stats: Cached[Stats] = Cached(client.stats)
         self.hour: Cached[Counters] = Cached(client.counters)
-        self.day: Cached[Counters] = Cached(self._read_day)
+        # Its charts have ten minutes per point, so that they may be some seconds older than those of the hour.
+        self.day: Cached[Counters] = Cached(self._read_day, factor=100)
         self.limits: Cached[list[LimitReport]] = Cached(client.limits)
         self.findings: Cached[Sequence[Finding]] = Cached(client.examine, factor=100)
         self._charts: dict[tuple[bool, frozenset[str] | None], tuple[Counters, list[Chart]]] = {}
