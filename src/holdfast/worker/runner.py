@@ -81,6 +81,7 @@ class Runner:
         """Types without an attempt object: their async handlers take none, and there is no middleware."""
         self._emits_started = False
         self.shortest_abort_after = min((each.abort_after for each in options.values()), default=math.inf)
+        """Seconds without a renewal after which a job of any type may belong to another worker."""
 
     def hold(self, records: Sequence[Record], sent: float) -> list[HeldClaim]:
         """Record claimed jobs, so that their leases are renewed. `sent` is the time of the claim request."""
@@ -170,7 +171,9 @@ class Runner:
     async def conclude(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Call the hook of the type, if it has one, before a final outcome is written."""
         conclude, settlement = held_claim.options.type.conclude, run.settlement
-        if conclude is not None and run.outcome is not None and settlement is not None and _is_final(settlement):
+        if conclude is None or run.outcome is None or settlement is None:
+            return
+        if settlement.status in (Status.COMPLETED, Status.FAILED):
             run.settlement = await conclude(held_claim.record, run.outcome, settlement)
 
     def write(self, held_claim: HeldClaim, run: AttemptRun, *, later: bool = False) -> None:
@@ -295,7 +298,3 @@ class Runner:
         self._held_claims.remove(held_claim)
         lanes_released(self._store.wakeups, held_claim.record)
         emit_end(self._observers, held_claim, None, Settled(lost=lost))
-
-
-def _is_final(settlement: Settlement) -> bool:
-    return settlement.status is Status.COMPLETED or settlement.status is Status.FAILED

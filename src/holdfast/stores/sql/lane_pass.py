@@ -1,4 +1,4 @@
-"""What one pass of a claim over the ready tracks has found and chosen, for the SQL stores."""
+"""One pass of a claim over the ready tracks, for the SQL stores."""
 
 from __future__ import annotations
 
