@@ -35,7 +35,7 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.DONE: "done",
-    Exit.FAILED: "the chain failed or was cancelled, or what was asked is refused",
+    Exit.FAILED: "the chain failed or was cancelled, or the operation was refused",
     Exit.USAGE: "wrong usage or configuration",
     Exit.NOT_FOUND: "no such chain, job, limit, schedule, step or worker",
     Exit.TIMED_OUT: "timed out; the chain continues",
