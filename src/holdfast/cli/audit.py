@@ -24,7 +24,7 @@ def audit(
         str | None, typer.Argument(metavar="[ID]", help="Only changes of this chain, job or job type.")
     ] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Changes since then: 2h, 7d, 2026-01-31.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="How many entries to list.")] = 50,
 ) -> None:
     """List what operators changed in the last 90 days, newest first."""
     moment = since_moment(since)

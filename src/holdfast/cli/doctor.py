@@ -31,7 +31,7 @@ from holdfast.stores.late_jobs import oldest
 
 @command
 def doctor(run: Invocation) -> None:
-    """Look for what is wrong: the settings, the app, the store. Exit code 1 if there is an error, 5 without a store."""
+    """Check the settings, the app and the store for problems. Exit code 1 if there is an error, 5 without a store."""
     findings = [Finding("ok", "version", f"holdfast {version('holdfast')} on Python {platform.python_version()}")]
     findings += _settings(run)
     code = Exit.DONE

@@ -25,7 +25,7 @@ def errors(
         str | None, typer.Option(metavar="TIME", help="Failures from then on: 10m, 24h at most, or a time.")
     ] = None,
     type: Annotated[list[str] | None, typer.Option(help="Only this type. May be repeated.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1001, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1001, help="How many groups to show.")] = 20,
 ) -> None:
     """Show the most frequent errors: failures grouped by type, exception, message and place in the code.
 

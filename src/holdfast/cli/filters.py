@@ -22,7 +22,7 @@ CreatedSince = Annotated[str | None, typer.Option(metavar="TIME", help="Created 
 CreatedUntil = Annotated[str | None, typer.Option(metavar="TIME", help="Created before then: 2h, 7d, 2026-01-31.")]
 FailedSince = Annotated[str | None, typer.Option(metavar="TIME", help="Failed since then.")]
 FinishedSince = Annotated[str | None, typer.Option(metavar="TIME", help="Completed, failed or cancelled since then.")]
-ErrorText = Annotated[str | None, typer.Option(metavar="TEXT", help="A part of the error, in upper or lower case.")]
+ErrorText = Annotated[str | None, typer.Option(metavar="TEXT", help="A part of the error; case does not matter.")]
 WorkerId = Annotated[str | None, typer.Option(help="The worker that runs the job, or completed it.")]
 
 Group = Annotated[

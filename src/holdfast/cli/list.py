@@ -24,7 +24,7 @@ T = TypeVar("T")
 def list_(
     run: Invocation,
     filters: Filters,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue after an earlier page: its next_cursor.")] = None,
     jobs: Annotated[bool, typer.Option("--jobs", help="List the single jobs rather than chains.")] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`pause`: stop handing out jobs of some types."""
+"""`pause`: stop claims of some job types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Names = Annotated[list[str], typer.Argument(metavar="TYPE...", help="Names of jo
 
 @command
 def pause(run: Invocation, types: Names, reason: Reason = None) -> None:
-    """Hand out no jobs of these types until they are resumed. Running ones continue."""
+    """Stop claims of these types until they are resumed. Running jobs continue."""
     names = typed_ids(types)
     with run.client() as client:
         _check_known(run, names, stored=client.stats().types)

@@ -1,4 +1,4 @@
-"""`resume`: hand out jobs of paused types again."""
+"""`resume`: allow claims of paused job types again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.cli.selection import typed_ids
 
 @command
 def resume(run: Invocation, types: Names, reason: Reason = None) -> None:
-    """Hand out jobs of these types again."""
+    """Allow claims of these types again."""
     names = typed_ids(types)
     with run.client() as client:
         stored = client.stats().types

@@ -12,7 +12,7 @@ from holdfast.cli.times import iso
 
 @command
 def resume_schedule(run: Invocation, name: Name, reason: Reason = None) -> None:
-    """End the pause of a schedule. Ticks that came meanwhile are not made up for."""
+    """End the pause of a schedule. Ticks that came meanwhile start no chain."""
     with run.client() as client, checked():
         resumed = client.resume_schedule(name, reason=reason)
     run.answer(schedule_document(resumed), tables.text(f"resumed schedule {name}: next tick {iso(resumed.next_at)}"))

@@ -31,10 +31,10 @@ def schedule(
     ] = "skip",
     missed: Annotated[str, typer.Option(help="After a downtime: latest, all or none of the missed ticks.")] = "latest",
     within: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Older ticks are not made up for. Default: 1d.")
+        str | None, typer.Option(metavar="DURATION", help="Missed ticks older than this start no chain. Default: 1d.")
     ] = None,
     jitter: Annotated[str | None, typer.Option(metavar="DURATION", help="Delay each chain by up to this time.")] = None,
-    priority: Annotated[int | None, typer.Option(help="Higher goes first.")] = None,
+    priority: Annotated[int | None, typer.Option(help="Jobs with a higher number run first.")] = None,
     max_attempts: Annotated[int | None, typer.Option(help="How many attempts each job gets.")] = None,
     attempt_timeout: Annotated[
         str | None, typer.Option(metavar="DURATION", help="How long one attempt may take.")

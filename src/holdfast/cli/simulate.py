@@ -35,7 +35,7 @@ HERE = "memory://"
 @command
 def simulate_(
     run: Invocation,
-    jobs: Annotated[int, typer.Option("--jobs", "-n", min=1, help="How many.")] = 1000,
+    jobs: Annotated[int, typer.Option("--jobs", "-n", min=1, help="How many jobs to start.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same load.")] = 0,
     timeout: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Give up after this long.", show_default=False)

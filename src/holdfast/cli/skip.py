@@ -1,4 +1,4 @@
-"""`skip`: let a failed job hold its orders no longer."""
+"""`skip`: skip a failed job in its orders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def skip(
     id: Annotated[str, typer.Argument(metavar="ID", help="The id of a failed job.")],
     reason: Reason = None,
 ) -> None:
-    """Let a failed job hold its orders no longer: the jobs behind it run."""
+    """Skip a failed job in its orders: the jobs behind it run."""
     with checked(), run.client() as client:
         client.skip(id, reason=reason)
     run.answer({"skipped": id}, tables.text(f"skipped {id}"))

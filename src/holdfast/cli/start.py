@@ -30,7 +30,9 @@ def start(
     dedup: Annotated[
         str | None, typer.Option(help="Which chains with the key count: incomplete (default) or any.")
     ] = None,
-    window: Annotated[str | None, typer.Option(metavar="DURATION", help="... and how old they may be.")] = None,
+    window: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="With --key: only chains created within this time count.")
+    ] = None,
     replace: Annotated[
         bool,
         typer.Option("--replace", help="With --key: a chain that has not begun takes this input and these options."),
@@ -42,13 +44,14 @@ def start(
         ),
     ] = None,
     debounce_max: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="... but at most this long after the first start.")
+        str | None,
+        typer.Option(metavar="DURATION", help="With --debounce: due at most this long after the first start."),
     ] = None,
     delay: Annotated[str | None, typer.Option(metavar="DURATION", help="Due after this time.")] = None,
     at: Annotated[
         str | None, typer.Option(metavar="TIME", help="Due at this time, with its zone: 2026-01-31T12:00:00Z.")
     ] = None,
-    priority: Annotated[int | None, typer.Option(help="Higher goes first.")] = None,
+    priority: Annotated[int | None, typer.Option(help="Jobs with a higher number run first.")] = None,
     max_attempts: Annotated[int | None, typer.Option(help="How many attempts it gets.")] = None,
     attempt_timeout: Annotated[
         str | None, typer.Option(metavar="DURATION", help="How long one attempt may take.")

@@ -35,7 +35,7 @@ class CounterMethods(Capability):
         """The most frequent errors: failures grouped by type, exception class, message and place in the code.
 
         With `since`, a time of the last 24 hours, failures from then on count. Without it, all failures since the first
-        of each group count. A group is forgotten seven days after its last failure.
+        of each group count. A group is deleted seven days after its last failure.
         """
         return await self._run(_errors(since, type, limit), tx)
 
@@ -57,7 +57,7 @@ class SyncCounterMethods(SyncCapability):
         """The most frequent errors: failures grouped by type, exception class, message and place in the code.
 
         With `since`, a time of the last 24 hours, failures from then on count. Without it, all failures since the first
-        of each group count. A group is forgotten seven days after its last failure.
+        of each group count. A group is deleted seven days after its last failure.
         """
         return self._run(_errors(since, type, limit), tx)
 

@@ -15,7 +15,7 @@ NAMED_CYCLES = 10
 
 
 def cycle_findings(waiting: Sequence[Waiting]) -> list[Finding]:
-    """The cycles among the chains that `WAITING_JOBS` returns. A store refuses to write most of them."""
+    """The cycles among the chains that `WAITING_JOBS` returns. They are rare: a store refuses to write most cycles."""
     found = cycles(dict(waiting), NAMED_CYCLES)
     advice = "they never start: cancel them, or complete one of them from outside"
     if found:

@@ -30,7 +30,7 @@ class LimitMethods(Capability):
         await self._run(_reset_limit(self._calls, name, key, reason), None)
 
     async def skip(self, job: Job | str, *, reason: str | None = None) -> None:
-        """Let a failed job hold its orders no longer: the jobs behind it run. Raises JobNotFound or NotPending."""
+        """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending."""
         await self._run(_skip(self._calls, job, reason), None)
 
 
@@ -53,7 +53,7 @@ class SyncLimitMethods(SyncCapability):
         self._run(_reset_limit(self._calls, name, key, reason), None)
 
     def skip(self, job: Job | str, *, reason: str | None = None) -> None:
-        """Let a failed job hold its orders no longer: the jobs behind it run. Raises JobNotFound or NotPending."""
+        """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending."""
         self._run(_skip(self._calls, job, reason), None)
 
 

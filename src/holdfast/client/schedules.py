@@ -61,7 +61,7 @@ class ScheduleMethods(Capability):
         return await self._run(_pause(self._calls, _name(schedule), reason), tx)
 
     async def resume_schedule(self, schedule: Schedule | str, *, reason: str | None = None, tx: Any = None) -> Schedule:
-        """End the pause of a schedule. Ticks that came meanwhile are not made up for."""
+        """End the pause of a schedule. Ticks that came meanwhile start no chain."""
         return await self._run(_resume(self._calls, _name(schedule), reason), tx)
 
     async def backfill(
@@ -118,7 +118,7 @@ class SyncScheduleMethods(SyncCapability):
         return self._run(_pause(self._calls, _name(schedule), reason), tx)
 
     def resume_schedule(self, schedule: Schedule | str, *, reason: str | None = None, tx: Any = None) -> Schedule:
-        """End the pause of a schedule. Ticks that came meanwhile are not made up for."""
+        """End the pause of a schedule. Ticks that came meanwhile start no chain."""
         return self._run(_resume(self._calls, _name(schedule), reason), tx)
 
     def backfill(

@@ -23,7 +23,7 @@ MOST_GROUPS: Final = 1000
 OTHER: Final = ""
 """The fingerprint of all failures beyond `MOST_GROUPS`."""
 KEPT: Final[Micros] = 7 * 24 * 60 * MINUTE
-"""A group is forgotten when its last failure is older."""
+"""A group is deleted when its last failure is older than this."""
 
 _MESSAGE = 200
 _FRAME = re.compile(r'^  File "(.+)", line \d+, in (.+)$', re.MULTILINE)

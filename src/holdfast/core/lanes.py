@@ -92,7 +92,7 @@ def interval(weight: int, *, number: int, per: Micros) -> Micros:
 def rate_allows_at(tat: Micros, now: Micros, *, number: int, per: Micros, burst: int, weight: int = 1) -> Micros | None:
     """The first time, `now` or later, at which a rate allows an attempt of this weight. None if the rate is 0.
 
-    GCRA: `tat` is the theoretical arrival time, the time at which the attempts so far are paid off.
+    GCRA: `tat` is the theoretical arrival time, the earliest time of the next attempt without a burst.
     """
     if number == 0:
         return None

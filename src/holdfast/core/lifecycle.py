@@ -140,7 +140,7 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Released(msgspec.Struct, frozen=True):
-    """The worker returns the job unprocessed. The attempt does not count. `begun`: its handler had begun."""
+    """The worker returns the job without a result. The attempt does not count. `begun`: its handler had begun."""
 
     begun: bool = False
 
@@ -220,8 +220,8 @@ def create(
 def hook_chain(failed: Record) -> NewJob | None:
     """The chain that the permanent failure of this job starts; None if its type had no hook when it was started.
 
-    A store writes it in the step that makes the job fail. That step happens once per failure, so each failure starts
-    one chain. A settlement contains the chain with its id, so sending the settlement again starts no second one.
+    A store writes it in the operation that makes the job fail. So each failure starts exactly one chain. A settlement
+    contains the chain with its id, so sending the settlement again starts no second one.
     """
     details = read_details(failed.details)
     hook = details.on_failure

@@ -120,7 +120,7 @@ NOT_HELD: Final[dict[str, Any]] = {
     "mismatches": None,
     "mismatched_at": None,
 }
-"""The fields of a record that end with an attempt. A settled job keeps the token of its settlement besides."""
+"""The fields of a record that end with an attempt. A settled job also keeps the token of its settlement."""
 
 
 def is_failing(job: Record) -> bool:

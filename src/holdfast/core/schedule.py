@@ -20,7 +20,7 @@ Overlap = Literal["skip", "queue", "allow", "cancel"]
 Missed = Literal["latest", "all", "none"]
 
 WITHIN: Final = 86_400
-"""Ticks older than this many seconds are not made up for, unless the schedule says otherwise."""
+"""Missed ticks older than this many seconds start no chain, unless the schedule says otherwise."""
 ID_PREFIX: Final = "schedule:"
 _FIRED: Final = "fire:"
 

@@ -82,7 +82,7 @@ class Operator:
             await client.delete([chain_id])
 
     async def skip(self, job_id: str) -> None:
-        """Let a failed job hold its orders no longer."""
+        """Skip a failed job in its orders."""
         job = await self._job(job_id)
         with self.acting("operate", job.type) as client:
             await client.skip(job)

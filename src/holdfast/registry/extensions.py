@@ -1,4 +1,4 @@
-"""What a registry carries for its workers besides job types, and which of it applies to a job type."""
+"""The plugins, middlewares and lifespans of a registry, and which of them apply to a job type."""
 
 from __future__ import annotations
 

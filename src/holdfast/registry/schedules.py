@@ -56,8 +56,8 @@ class Schedules:
         """Start a chain of this call repeatedly: at the times of a cron expression in a time zone, or `every` interval.
 
         `overlap` says what happens to a tick while the chain of an earlier one has not ended. `missed` says which ticks
-        are made up for if no worker ran, unless they are older than `within`. `jitter` delays each chain by up to this
-        time. Workers write the schedule to the store when they start.
+        start a chain later if no worker ran, unless they are older than `within`. `jitter` delays each chain by up to
+        this time. Workers write the schedule to the store when they start.
         """
         declared = checked_schedule(
             name, bound, cron=cron, every=every, tz=tz, overlap=overlap, missed=missed, within=within, jitter=jitter

@@ -37,7 +37,7 @@ def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float
     """How many jobs will begin within the window.
 
     `moving`: slots that are free, or that a fast attempt occupies. `longest`: the seconds of the longest fast attempt.
-    `interval`: the measured seconds between two begins. Without it, it is assumed that one handler runs at a time, and
+    `interval`: the measured seconds between two starts. Without it, it is assumed that one handler runs at a time, and
     that the waits for the store overlap.
     """
     waiting = longest.slot - longest.handler

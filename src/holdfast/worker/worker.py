@@ -44,10 +44,10 @@ from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
 
 
 class Worker:
-    """Runs jobs of a client's registry on its store. It leaves types without a handler here to other workers.
+    """Runs jobs of a client's registry on its store. It does not claim types without a handler.
 
     With `ticks=False` it neither writes the declared schedules nor starts their chains. `threads` run plain handlers;
-    a test may give threads of its own.
+    only tests set it.
     """
 
     def __init__(

@@ -38,11 +38,11 @@ class OperateTools:
         return await self._commands.run("run-now", *options(reason=reason), "--", id)
 
     async def pause(self, types: list[str], reason: str) -> dict[str, Any]:
-        """Hand out no jobs of these types until they are resumed. Running ones continue."""
+        """Stop claims of these types until they are resumed. Running jobs continue."""
         return await self._commands.run("pause", *options(reason=reason), "--", *types)
 
     async def resume(self, types: list[str], reason: str) -> dict[str, Any]:
-        """Hand out jobs of these types again."""
+        """Allow claims of these types again."""
         return await self._commands.run("resume", *options(reason=reason), "--", *types)
 
     async def fire(self, schedule: str) -> dict[str, Any]:

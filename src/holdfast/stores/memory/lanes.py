@@ -134,7 +134,7 @@ class Lanes:
                 self.wake(state, rule.lane)
 
     def skip(self, state: State, job: Record) -> None:
-        """Let a failed job hold its orders no longer."""
+        """Skip a failed job in its orders."""
         state.set(self.skipped, job.id, True)
         lanes = self.of.get(job.id)
         rules = [*(() if lanes is None else lanes.rules), *self._chains.get(job.chain_id, {}).values()]

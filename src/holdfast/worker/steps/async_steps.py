@@ -138,7 +138,7 @@ class AsyncSteps(AsyncWaits):
         """An idempotency key for the requests of a step: the same in every attempt, until `retry(from_step=...)`."""
         return self._steps.log.step_id(name, each)
 
-    # How
+    # Implementation
 
     async def _stored(
         self,

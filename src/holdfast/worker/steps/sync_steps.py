@@ -73,7 +73,7 @@ class SyncSteps(SyncWaits):
         """An idempotency key for the requests of a step: the same in every attempt, until `retry(from_step=...)`."""
         return self._steps.log.step_id(name, each)
 
-    # How
+    # Implementation
 
     def _stored(
         self,

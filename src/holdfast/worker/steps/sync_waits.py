@@ -107,7 +107,7 @@ class SyncWaits:
         codec = codec_for(Any if returns is NOT_GIVEN else returns) if callable(rows) else None
         return self._cursor(self._steps.log.use("cursor", name), rows, every, codec)
 
-    # How
+    # Implementation
 
     def _sleep(self, key: Key, *, delay: Micros = 0, at: Micros | None = None) -> None:
         steps = self._steps

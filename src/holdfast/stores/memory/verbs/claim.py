@@ -1,4 +1,4 @@
-"""Claim: hand out due jobs, best first."""
+"""Claim: assign due jobs to a worker, best first."""
 
 from __future__ import annotations
 
