@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine.operations import ClaimJobs, Examine, GetJobs, Settle, Start, TypeTerms
+from holdfast.engine.operations import (
+    ClaimJobs,
+    Examine,
+    Explain,
+    Filter,
+    GetJobs,
+    GetStats,
+    ListChains,
+    Settle,
+    Start,
+    TypeTerms,
+)
 from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.stores.redis import RedisStore, server_checks
 from holdfast.stores.redis.address import read_address
@@ -172,6 +183,26 @@ def test_the_rights_in_the_guide_are_enough(product: Product) -> None:
         with pytest.raises(NotPermitted, match=r"(?i)perm|can't access"):
             elsewhere.perform_sync(Start((new_job(),)))
         elsewhere.close_sync()
+
+
+def test_the_user_for_reports_in_the_guide_reads_and_cannot_write(product: Product) -> None:
+    with run_redis(product=product) as server:
+        with server.connect() as client:
+            client.execute_command(*rights_in_guide("reports"))
+        writer = RedisStore(server.address("shop"))
+        writer.open_sync()
+        writer.perform_sync(Start((new_job(id="a", key="k"), new_job(after=("a",)))))
+        writer.close_sync()
+        store = RedisStore(server.address("shop").replace("redis://", "redis://reports:secret@"))
+        store.open_sync()
+
+        assert len(store.perform_sync(ListChains(Filter(), 10))) == 2
+        assert [stats.type for stats in store.perform_sync(GetStats())] == ["resize"]
+        assert store.perform_sync(Explain("a")) is not None
+        assert {finding.subject for finding in store.perform_sync(Examine())} >= {"eviction", "durability"}
+        with pytest.raises(NotPermitted, match=r"(?i)perm|can't"):
+            store.perform_sync(Start((new_job(),)))
+        store.close_sync()
 
 
 def test_a_write_that_no_replica_confirms_raises() -> None:
