@@ -12,7 +12,7 @@ import pytest
 from tests.project.snippets import ROOT, snippets
 
 GUIDES = sorted((ROOT / "docs/moving").glob("*.md"))
-PARTS = ("## Terms", "## Code", "## Side by side", "## Gained and lost", "Gained: ", "Lost: ")
+PARTS = ("## Terms", "## Code", "## Side by side", "## Gained and lost", "Gained:", "Lost:")
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
