@@ -73,12 +73,21 @@ async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(
     other = make_store()
     other.clock = harness.clock
     slow, idle = Handler(hold=True), Handler()
-    renewals = asyncio.Semaphore(0)
+    renewals: list[Event] = []
+    renewed = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def receive(event: Event) -> None:
         if event.kind == "renewed":
-            loop.call_soon_threadsafe(renewals.release)
+            renewals.append(event)
+            loop.call_soon_threadsafe(renewed.set)
+
+    async def renewed_twice() -> None:
+        """The first of the two may have been sent before the clock moved."""
+        wanted = len(renewals) + 2
+        while len(renewals) < wanted:
+            renewed.clear()
+            await renewed.wait()
 
     async with harness.queue(slow, visibility_timeout=3, renew_interval=0.05, observers=[receive]) as queue:
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
@@ -86,9 +95,7 @@ async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(
         async with harness.queue(idle, store=other):
             for _ in range(4):
                 harness.clock.advance(2.5)
-                # The first may have been sent before the clock moved.
-                await soon(renewals.acquire())
-                await soon(renewals.acquire())
+                await soon(renewed_twice())
             slow.let_go()
             assert await soon(pending) == 1
     await other.close()

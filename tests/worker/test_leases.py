@@ -24,7 +24,9 @@ async def test_a_lease_is_renewed_while_the_handler_works(harness: WorkerHarness
     @harness.jobs.job
     async def long(attempt: Attempt) -> None:
         harness.clock.advance(LEASE / 2)
-        await harness.recorder.receive("renewed", times=2, job_id=attempt.job.id)
+        # The first of these two renewals may have been sent before the clock moved.
+        renewed = len(harness.recorder.find("renewed", job_id=attempt.job.id)) + 2
+        await harness.recorder.receive("renewed", times=renewed, job_id=attempt.job.id)
         job = await harness.job(attempt.job.id)
         assert job.renewed_at is not None
         assert attempt.job.renewed_at is not None
