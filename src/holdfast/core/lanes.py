@@ -217,11 +217,15 @@ def choose(
     limit: int,
     now: Micros,
     lanes_next: bool,
+    unread: int | None = None,
 ) -> Choice:
     """Choose up to `limit` jobs of these tracks, in their order, and of the plain jobs with these priorities.
 
     Higher priorities come first. At equal priority the choice alternates between plain jobs and tracks, and takes one
     job of each track in turn. The state of the lanes is changed.
+
+    `unread`: the highest priority of further tracks, which were not read. If the tracks here must wait, the choice ends
+    before plain jobs of this priority or a lower one: one of the further tracks may be better.
     """
     choice = Choice(lanes_next=lanes_next)
     by_priority: dict[int, deque[Track]] = {}
@@ -233,6 +237,8 @@ def choose(
     for priority in sorted(by_priority.keys() | unclaimed.keys(), reverse=True):
         queue, left = by_priority.get(priority, deque[Track]()), unclaimed.get(priority, 0)
         while (queue or left) and len(choice.taken) + choice.plain < limit:
+            if not queue and unread is not None and priority <= unread:
+                return choice
             if left and not (queue and choice.lanes_next):
                 choice.plain += 1
                 left -= 1

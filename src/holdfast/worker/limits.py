@@ -10,7 +10,7 @@ from holdfast.core.record import Record
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import DeclareLimits, LimitDeclaration
 from holdfast.engine.store import Store
-from holdfast.engine.wakeups import Hints, Wakeups
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 from holdfast.registry.limits import AnyLimit
 from holdfast.worker.run_options import RunOptions
@@ -37,7 +37,29 @@ async def _declare(shard: Store, declared: DeclareLimits, observers: Observers, 
         observers.emit("store_error", worker=worker_id, detail=f"declaring limits: {error}", cause=error)
 
 
-def lanes_released(wakeups: Wakeups, job: Record) -> None:
-    """Wake workers of the job's type if the job had lanes. Their claim wakes the workers of other types that wait."""
-    if job.details is not None and '"lanes":' in job.details:
-        wakeups.send(Hints(due={job.type}))
+class ReleasedLanes:
+    """Wakes workers of the types whose jobs have released lanes. Their claim wakes the workers of other types.
+
+    One wake-up for all jobs of an iteration of the event loop: a settlement ends hundreds of jobs, and on SQLite each
+    wake-up writes to a file.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._types: set[str] = set()
+
+    def add(self, job: Record) -> None:
+        """The job has ended, or its claim is lost."""
+        if job.details is None or '"lanes":' not in job.details:
+            return
+        if not self._types:
+            try:
+                asyncio.get_running_loop().call_soon(self._send)
+            except RuntimeError:  # in a thread, while the event loop is blocked
+                self._store.wakeups.send(Hints(due={job.type}))
+                return
+        self._types.add(job.type)
+
+    def _send(self) -> None:
+        types, self._types = self._types, set()
+        self._store.wakeups.send(Hints(due=types))

@@ -31,7 +31,7 @@ from holdfast.worker.current_job import current_job
 from holdfast.worker.handler_call import AsyncCall, Call, ThreadCall
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.lifespans import Lifespans
-from holdfast.worker.limits import lanes_released
+from holdfast.worker.limits import ReleasedLanes
 from holdfast.worker.middleware import Middleware, middlewares_of, wrap_handler
 from holdfast.worker.mismatch import InputMismatch, arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
@@ -66,8 +66,8 @@ class Runner:
         self._options = options
         self._held_claims = held_claims
         self._settler = settler
-        self._threads = threads
-        self._processes = processes
+        self._released = ReleasedLanes(store)
+        self._threads, self._processes = threads, processes
         self._observers = observers
         given = tuple(middlewares)
         self._middlewares = {name: middlewares_of(jobs, name, given) for name in options}
@@ -289,12 +289,12 @@ class Runner:
             return
         self._held_claims.remove(held_claim)
         if held_claim.record.details is not None:
-            lanes_released(self._store.wakeups, held_claim.record)
+            self._released.add(held_claim.record)
         emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 
     def _abort_lost(self, held_claim: HeldClaim) -> None:
         reason = held_claim.signal.reason
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
         self._held_claims.remove(held_claim)
-        lanes_released(self._store.wakeups, held_claim.record)
+        self._released.add(held_claim.record)
         emit_end(self._observers, held_claim, None, Settled(lost=lost))

@@ -46,7 +46,7 @@ create table holdfast_job (
     counted integer,
     -- 1 if an earlier job of the chain holds an order until the chain ends.
     in_order integer,
-    -- The lane that the job holds while it is running, if it has one limit and no other lane.
+    -- The lane that the job holds while it is running, if it has one limit or order and no other lane.
     lane text,
     -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
     debounced_at integer,
@@ -265,7 +265,7 @@ create table holdfast_track (
 create index holdfast_track_ready on holdfast_track (type, ready_at, priority desc, turn) where parked is null;
 create index holdfast_track_parked on holdfast_track (parked, type, priority desc, turn) where parked is not null;
 
--- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `holdfast_job.lane`.
+-- The running jobs that hold a lane, except jobs with one limit or order and no other lane: those hold `holdfast_job.lane`.
 -- The triggers delete the rows when the job is no longer running.
 create table holdfast_permit (
     lane text not null,

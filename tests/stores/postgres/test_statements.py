@@ -92,7 +92,8 @@ def test_a_settlement_finds_its_jobs_by_their_ids(busy: PostgresStore, connectio
 
     nodes = list(nodes_of(plan(busy, connection, "settle_completed", parameters)))
 
-    assert {node["Index Name"] for node in nodes if "Index Name" in node} == {"job_id", "job_pkey"}
+    scanned = {node["Index Name"] for node in nodes if "Index Name" in node and node["Actual Loops"]}
+    assert scanned - {"place_chain"} == {"job_id", "job_pkey"}
     assert not [node for node in nodes if node["Node Type"] == "Seq Scan" and node["Relation Name"] == "job"]
 
 

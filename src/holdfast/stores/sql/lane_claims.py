@@ -118,6 +118,7 @@ class LaneClaims:
             lanes = _LANE_IDS.decode(row.lanes)
             found.tracks.append(Track(row.track, row.type, row.priority, row.fair, lanes, parked=row.parked))
         found.late = [row.track for row in rows[limit:] if row.parked is not None]
+        found.unread = rows[limit - 1].priority if 0 < limit <= len(rows) else None
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
         if not ids:
             return found
@@ -161,6 +162,8 @@ class LaneClaims:
                 front = found.fronts.get(found.lanes[lane].front or "")
                 if front is not None and front.track == track.id and front.scheduled_at <= context.now:
                     track.jobs.append(_waiting_job(found, front))
+                elif front is None and found.lanes[lane].running:
+                    found.waits[track.id] = lane
 
     def _waits_in_order(self, found: Pass, track: Track) -> bool:
         """Whether a track stays parked at an order: the job at the front is in another track."""
@@ -224,7 +227,11 @@ class LaneClaims:
         for lane in self._orders(found, track)[:1] if parked is None else ():
             front = found.lanes[lane].front
             row = found.fronts.get(front or "")
-            if row is None or row.track != track.id or front in found.claimed:
+            if front in found.claimed:
+                # With many ready tracks it stays among them: most jobs end before its turn comes again.
+                if track.parked is not None or found.unread is None or at > now:
+                    parked = lane
+            elif row is None or row.track != track.id:
                 parked = lane
             else:
                 at = row.scheduled_at

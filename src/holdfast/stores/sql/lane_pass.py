@@ -29,11 +29,15 @@ class Pass:
     """The chains of the chosen jobs."""
     kinds: set[LaneKind] = field(default_factory=set[LaneKind])
     """The kinds of the lanes."""
+    unread: int | None = None
+    """The priority of the last track, if there may be further ones."""
+    waits: dict[str, str] = field(default_factory=dict[str, str])
+    """Track to its order, if a job of the order is running."""
 
     @property
     def idle(self) -> set[str]:
         """The tracks without a due job. They are put back before jobs are chosen: they would use slots of the claim."""
-        return {track.id for track in self.tracks if not track.jobs}
+        return {track.id for track in self.tracks if not track.jobs and track.id not in self.waits}
 
 
 def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, int]:
@@ -47,15 +51,18 @@ def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, in
 
 def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, lanes_next: bool) -> Choice:
     """Choose from the tracks and the plain jobs with these priorities."""
-    found.choice = choose(found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next)
+    found.choice = choose(
+        found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next, unread=found.unread
+    )
+    found.choice.parked.update(found.waits)
     found.claimed = {job.chain_id for _, job in found.choice.taken}
     return found.choice
 
 
 def own_lane(found: Pass, track: Track) -> str | None:
-    """The lane that a running job of this track holds by its row alone: that of its limit, if it has no other lane."""
+    """The lane that a running job of this track holds by its row alone: a limit or order, if it has no other lane."""
     lanes = track.lanes
-    return lanes[0] if len(lanes) == 1 and found.lanes[lanes[0]].kind == "limit" else None
+    return lanes[0] if len(lanes) == 1 and found.lanes[lanes[0]].kind != "rate" else None
 
 
 def counted_jobs(found: Pass) -> list[int]:

@@ -6,7 +6,7 @@ from holdfast.core.details import lanes_of, read_details
 from holdfast.core.record import Record
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.conformance.harness import Harness
-from holdfast.testing.lanes import laned, limit
+from holdfast.testing.lanes import laned, limit, order
 
 
 async def plain_jobs_and_lanes_alternate_at_equal_priority(harness: Harness) -> None:
@@ -57,6 +57,15 @@ async def priority_comes_before_fairness(harness: Harness) -> None:
 
     assert [job.priority for job in claimed] == [2, 1, 1, 1, 0, 0, 0]
     assert {_key(job) for job in claimed[1:4]} == {"a"}
+
+
+async def a_full_lane_of_a_high_priority_does_not_hide_the_next_priority(harness: Harness) -> None:
+    for rule in (limit(key="a"), order(key="a")):
+        await harness.start(laned(rule, priority=5), laned(rule, priority=5))
+        assert (await harness.claim_one()).priority == 5
+        await harness.start(laned(limit(9, name="disk"), priority=3), new_job())
+
+        assert [(await harness.claim_one()).priority for _ in range(2)] == [3, 0]
 
 
 async def the_priorities_of_one_lane_are_served_in_order(harness: Harness) -> None:

@@ -49,7 +49,8 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
     states = {lane: lanes.lane(lane) for track in tracks for lane in track.lanes}
     before = {lane: each.tat for lane, each in states.items()}
     priorities = [-priority for priority, *_ in plain]
-    choice = choose(tracks, states, priorities, limit=limit, now=now, lanes_next=lanes.lanes_next)
+    unread = stored[-1].track.priority if len(stored) == limit else None
+    choice = choose(tracks, states, priorities, limit=limit, now=now, lanes_next=lanes.lanes_next, unread=unread)
     lanes.lanes_next = choice.lanes_next
     for entry in plain[choice.plain :]:
         heapq.heappush(state.due[state.jobs[entry[3]].type], entry)

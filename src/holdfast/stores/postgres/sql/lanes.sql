@@ -190,7 +190,8 @@ with wanted as materialized (
     select found.*
       from wanted
      cross join lateral (
-        select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+        select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+               case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
           from holdfast.job
          where job.id = wanted.chain and job.chain_index = 0 and job.status = 'pending' and job.track is not null
            for update skip locked) found
@@ -198,7 +199,8 @@ with wanted as materialized (
     select found.*
       from wanted
      cross join lateral (
-        select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+        select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+               case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
           from holdfast.job
          where job.chain_id = wanted.chain and job.chain_index > 0 and job.status = 'pending' and job.track is not null
            for update skip locked) found

@@ -3,8 +3,8 @@
 -- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
 -- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
 -- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
--- `freed`: the change of each lane that a job held by itself, which the trigger of lanes then does not write. A job of a
--- chain that keeps an order leaves it to the trigger.
+-- `freed`: the change of each lane that a job held by itself, which the trigger of lanes then does not write. `left_orders`:
+-- the places of these jobs. Both are left to the trigger if the chain goes on, or keeps an order of an earlier job.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -14,13 +14,14 @@ with clock as materialized (
            asked (id, token, output, keep, ahead)
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at,
-           case when job.in_order is not true then job.lane end as lane
+           case when :ends::boolean and job.in_order is not true then job.lane end as lane
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.type, held.scheduled_at, held.started_at + coalesce(asked.ahead, 0) as started_at, held.lane
+    select held.seq, held.chain_id, held.type, held.scheduled_at, held.started_at + coalesce(asked.ahead, 0) as started_at,
+           held.lane
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running' and (:all::boolean or not held.awaited)
 ), completed as (
@@ -30,12 +31,17 @@ with clock as materialized (
            started_at = job.started_at + coalesce(asked.ahead, 0),
            finished_at = clock.now, keep = coalesce(asked.keep, job.keep),
            expires_at = case when :ends::boolean then clock.now + coalesce(asked.keep, job.keep) end,
-           lane = case when job.in_order then job.lane end
+           lane = case when job.in_order or not :ends::boolean then job.lane end
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
 ), freed as (
     insert into holdfast.lane_change (lane) select good.lane from good where good.lane is not null
+), left_orders as (
+    delete from holdfast.place
+     where place.chain_id = any(array(
+        select good.chain_id from good
+         where good.lane is not null and split_part(good.lane, chr(31), 1) in (select limits.name from holdfast.limits where limits.kind = 'order')))
 ), counters as (
     insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
     select good.type, clock.now / 60000000, 'completed', count(*),

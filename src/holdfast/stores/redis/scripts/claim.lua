@@ -130,11 +130,12 @@ for _, term in ipairs(terms) do
 end
 
 -- claim_level: take jobs of one priority. Plain jobs and tracks alternate; each track gives one job in turn.
+-- `unread`: there may be more tracks, which are better than the next plain jobs if those of the queue must wait.
 local lanes_next = false
 
-local function claim_level(sets, queue, served, parked)
+local function claim_level(sets, queue, served, parked, unread)
   local first = 1
-  while #taken < limit do
+  while #taken < limit and (queue[first] or not unread) do
     local set = not (lanes_next and queue[first]) and take_best(sets)
     if set then
       taken[#taken + 1] = { member = set.member, term = set.term }
@@ -155,8 +156,8 @@ local function claim_level(sets, queue, served, parked)
   end
 end
 
--- claim_pass: take jobs of all priorities, those of these tracks included.
-local function claim_pass(tracks)
+-- claim_pass: take jobs of all priorities, those of these tracks included. `unread`: the priority of further tracks.
+local function claim_pass(tracks, unread)
   local queues, levels, served, parked = {}, {}, {}, {}
   for _, priority in ipairs(priorities) do
     levels[#levels + 1] = priority
@@ -179,7 +180,7 @@ local function claim_pass(tracks)
     for _, term in ipairs(those) do
       sets[#sets + 1] = open_set(term, priority, size)
     end
-    claim_level(sets, queues[priority] or {}, served, parked)
+    claim_level(sets, queues[priority] or {}, served, parked, unread and tonumber(priority) <= unread)
     for _, set in ipairs(sets) do
       close_set(set)
     end
@@ -197,8 +198,10 @@ if has_lane_field and may_have_lanes(unpaused) then
   local before, passes = nil, 0
   repeat
     before, passes = #taken, passes + 1
-    local tracks = lanes.ready_tracks(unpaused, limit - #taken)
-    local served, parked = claim_pass(tracks)
+    local asked = limit - #taken
+    local tracks = lanes.ready_tracks(unpaused, asked)
+    local unread = tracks[1] and #tracks == asked and tonumber(tracks[asked].priority)
+    local served, parked = claim_pass(tracks, unread)
     local more = lanes.end_pass(tracks, served, parked)
   until #taken >= limit or not (more or #taken > before) or passes >= 100
   redis.call('HSET', prefix .. 'lanes', 'next', lanes_next and '1' or '0')

@@ -15,24 +15,28 @@ select json_extract(rule.value, '$.lane'),
             then (select first.seq from holdfast_job first where first.id = job.chain_id) else job.seq end,
        job.chain_id, coalesce(json_extract(rule.value, '$.hold'), 1), coalesce(json_extract(rule.value, '$.chain'), 0)
   from json_each(:ids) new
-  join holdfast_job job on job.id = new.value
-  join json_each(job.details, '$.lanes.rules') rule
+ cross join holdfast_job job on job.id = new.value
+ cross join json_each(job.details, '$.lanes.rules') rule
  where json_extract(rule.value, '$.kind') = 'order'
 
--- orders_entered: record that the orders of these new jobs have changed.
+-- orders_entered: record that the orders of these new jobs have changed, if their chains have begun.
+-- The first job of a chain changes no order for other tracks: it comes last. `tracks_entered` makes its own track ready.
 insert into holdfast_lane_change (lane)
 select place.lane
   from json_each(:ids) new
-  join holdfast_job job on job.id = new.value
-  join holdfast_place place on place.chain_id = job.chain_id
+ cross join holdfast_job job on job.id = new.value and job.chain_index > 0
+ cross join holdfast_place place on place.chain_id = job.chain_id
 
 -- tracks_entered: record that the tracks of these new jobs have changed.
 -- cross join: the list is read once. Otherwise SQLite may read it once per pending job.
 insert into holdfast_lane_change (track, details)
-select job.track, job.details
-  from json_each(:ids) new
- cross join holdfast_job job on job.id = new.value
- where job.status = 'pending'
+select track, details
+  from (select job.track, job.details, min(job.seq) as first
+          from json_each(:ids) new
+         cross join holdfast_job job on job.id = new.value
+         where job.status = 'pending'
+         group by job.track)
+ order by first
 
 -- lane_changes: the lanes and tracks that have changed, oldest first.
 -- Without the tracks that stay as they are: a claim reads them already, or they are parked at a limit or a rate.
@@ -151,14 +155,24 @@ select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
  order by asked.key, job.scheduled_at, job.seq
 
 -- order_jobs: the pending jobs of the chains at the front of orders, due or not.
-select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
-  from holdfast_job
- where status = 'pending' and track is not null
-   and (id in (select value from json_each(:chains)) and chain_index = 0
-        or chain_id in (select value from json_each(:chains)) and chain_index > 0)
+-- cross join, +status: find them by the id or the chain. Otherwise SQLite may read the index of all pending jobs.
+select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type
+  from json_each(:chains) front
+ cross join holdfast_job job on job.id = front.value
+ where job.chain_index = 0 and +job.status = 'pending' and job.track is not null
+ union all
+select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type
+  from json_each(:chains) front
+ cross join holdfast_job job on job.chain_id = front.value
+ where job.chain_index > 0 and +job.status = 'pending' and job.track is not null
 
 -- lanes_freed: record that jobs hold these lanes no more.
 insert into holdfast_lane_change (lane) select value from json_each(:lanes)
+
+-- orders_left: remove the places of these chains, which end.
+delete from holdfast_place where chain_id in (select value from json_each(:chains))
 
 -- permits_add: let jobs hold lanes.
 insert into holdfast_permit (lane, job)

@@ -20,6 +20,7 @@ _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
 _COMPLETED_LANES = SQL["settle_completed_lanes"]
 _LANES_FREED = SQL["lanes_freed"]
+_ORDERS_LEFT = SQL["orders_left"]
 _KEEP = SQL["settle_keep"]
 _PENDING = SQL["settle_pending"]
 _RELEASED = SQL["settle_released"]
@@ -47,6 +48,8 @@ class _Job(NamedTuple):
     has_lanes: bool
     lane: str | None
     """The lane that it holds by its row alone."""
+    ordered: bool
+    """Whether this lane is an order."""
 
 
 class _Completions:
@@ -57,6 +60,7 @@ class _Completions:
         self._kept: list[Row] = []
         self._counted: list[_Job] = []
         self._continuations: list[NewJob] = []
+        self._with_triggers = False
 
     def add(self, context: PlanContext, job: _Job, settlement: Settlement) -> None:
         next_job = settlement.continuation
@@ -65,6 +69,8 @@ class _Completions:
             context.hints.finished.add(job.chain_id)
         else:
             self._continuations.append(next_job)
+        # The triggers decide whether a chain that goes on keeps its order.
+        self._with_triggers |= job.has_lanes and (job.lane is None or (job.ordered and next_job is not None))
         if settlement.keep is not None:
             self._kept.append((settlement.keep, job.seq, job.token))
         self._jobs.append(_completion(context, job, settlement))
@@ -76,13 +82,15 @@ class _Completions:
         if self._kept:
             yield Many(_KEEP, self._kept)
         if self._jobs:
-            with_triggers = any(job.has_lanes and job.lane is None for job in self._counted)
-            yield Many(_COMPLETED_LANES if with_triggers else _COMPLETED, self._jobs)
-            if not with_triggers and (lanes := [job.lane for job in self._counted if job.lane is not None]):
+            yield Many(_COMPLETED_LANES if self._with_triggers else _COMPLETED, self._jobs)
+            if not self._with_triggers and (lanes := [job.lane for job in self._counted if job.lane is not None]):
                 yield Statement(_LANES_FREED, {"lanes": as_json(lanes)})
+                if chains := [job.chain_id for job in self._counted if job.ordered]:
+                    yield Statement(_ORDERS_LEFT, {"chains": as_json(chains)})
             # Written here and not with the other changes of the operation: this is part of every settlement.
             yield append(self._changes(context.now))
         self._jobs, self._kept, self._counted, self._continuations = [], [], [], []
+        self._with_triggers = False
 
     def _changes(self, now: Micros) -> list[CounterChange]:
         jobs = self._counted

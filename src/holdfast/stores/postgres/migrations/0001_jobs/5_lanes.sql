@@ -36,7 +36,7 @@ create table holdfast.track (
 create index track_ready on holdfast.track (type, ready_at, priority desc, turn) where parked is null;
 create index track_parked on holdfast.track (parked, type, priority desc, turn) where parked is not null;
 
--- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `job.lane`.
+-- The running jobs that hold a lane, except jobs with one limit or order and no other lane: those hold `job.lane`.
 -- The triggers delete the rows when the job is no longer running.
 create table holdfast.permit (
     lane text collate "C" not null,
@@ -120,12 +120,16 @@ begin
     if ordered then
         perform holdfast.take_places(new.seq, new.chain_id, new.details, false);
     end if;
-    if ordered or new.chain_index > 0 then
+    -- The first job of a chain changes no order for other tracks: it comes last. The change below makes its own track ready.
+    if new.chain_index > 0 then
         insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
     end if;
-    if new.status = 'pending' then
+    -- One change is enough for consecutive jobs of a track in a transaction. Otherwise each claim would read the index entries
+    -- of all deleted changes until the next vacuum. The setting ends with the transaction, or with the savepoint.
+    if new.status = 'pending' and current_setting('holdfast_lanes.entered', true) is distinct from tg_relid || new.track then
         insert into holdfast.lane_change (track, type, priority, details)
         values (new.track, new.type, new.priority, new.details);
+        perform set_config('holdfast_lanes.entered', tg_relid || new.track, true);
     end if;
     return null;
 end $$;

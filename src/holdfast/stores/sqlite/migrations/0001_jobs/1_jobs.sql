@@ -45,7 +45,7 @@ create table holdfast_job (
     counted integer,
     -- 1 if an earlier job of the chain holds an order until the chain ends.
     in_order integer,
-    -- The lane that the job holds while it is running, if it has one limit and no other lane.
+    -- The lane that the job holds while it is running, if it has one limit or order and no other lane.
     lane text,
     -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
     debounced_at integer,

@@ -36,7 +36,7 @@ create table holdfast_track (
 create index holdfast_track_ready on holdfast_track (type, ready_at, priority desc, turn) where parked is null;
 create index holdfast_track_parked on holdfast_track (parked, type, priority desc, turn) where parked is not null;
 
--- The running jobs that hold a lane, except jobs with one limit and no other lane: those hold `holdfast_job.lane`.
+-- The running jobs that hold a lane, except jobs with one limit or order and no other lane: those hold `holdfast_job.lane`.
 -- The triggers delete the rows when the job is no longer running.
 create table holdfast_permit (
     lane text not null,
