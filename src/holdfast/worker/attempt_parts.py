@@ -51,7 +51,7 @@ class AttemptParts:
 
         `steps_read` gives its stored steps, if they are known or read already.
         """
-        completion = CompletionState[Any](record, job_type, jobs)
+        completion: CompletionState[Any] = CompletionState(record, job_type, jobs)
         steps = AttemptSteps(
             record, signal, claimed, store=step_store, read=steps_read, in_block=lambda: completion.in_block
         )

@@ -70,7 +70,7 @@ class Lifespans:
 
     def state(self, type: str) -> Any:
         """What the lifespan of the innermost registry of a type yielded; None if no registry of it has a lifespan."""
-        for registry in reversed(self._jobs.scope(type)):
+        for registry in reversed(self._jobs.scope(type)) if self._states else ():
             if id(registry) in self._states:
                 return self._states[id(registry)]
         return None

@@ -214,8 +214,10 @@ class Runner:
 
     def _call(self, held_claim: HeldClaim, chains: list[ChainRecord]) -> Call:
         job_type = held_claim.options.type
-        with reading_input():
-            blockers = blocker_outputs(chains, self._jobs)
+        blockers: tuple[Any, ...] = ()
+        if chains:
+            with reading_input():
+                blockers = blocker_outputs(chains, self._jobs)
         arguments = arguments_of(held_claim.record, job_type)
         # The time of the claim request, if no renewal has replaced it. An answer that arrives late shortens no sleep.
         claimed = min(held_claim.begun, held_claim.renewed)
@@ -233,7 +235,8 @@ class Runner:
         else:
             call = ThreadCall(parts, job_type, arguments, self._threads)
         call.attempt.state = self._lifespans.state(job_type.name)
-        call.attempt.blocker_chains = tuple(Chain[Any](chain, self._jobs) for chain in chains)
+        if chains:
+            call.attempt.blocker_chains = tuple(Chain[Any](chain, self._jobs) for chain in chains)
         return call
 
     def _settle(self, held_claim: HeldClaim, outcome: Outcome, call: Call | None = None) -> Settlement:

@@ -89,7 +89,8 @@ class AsyncSteps(AsyncWaits):
         of `returns=`; without both it consists of plain JSON values. `each` distinguishes the uses of a name in a loop.
         `retry` and `timeout` apply within this attempt. RuntimeError for a name that the attempt has used.
         """
-        check_options(kwargs, each=each, returns=returns, retry=retry, timeout=timeout)
+        if kwargs or timeout is not None:
+            check_options(kwargs, each=each, returns=returns, retry=retry, timeout=timeout)
         codec = result_codec(function, returns)
         key = self._steps.log.use("step", name, each)
         call = partial(function, *args, **kwargs)
@@ -152,8 +153,10 @@ class AsyncSteps(AsyncWaits):
     ) -> Any:
         """The stored result, or the result of `once`. `saved`: it stores the checkpoint itself."""
         steps, log = self._steps, self._steps.log
-        with log.running():
-            await steps.load()
+        log.begin()
+        try:
+            if not log.loaded:
+                await steps.load()
             row = log.row(key)
             if row is not None and row.final:
                 check_kind(row, key, "step")
@@ -173,6 +176,8 @@ class AsyncSteps(AsyncWaits):
                         await steps.save(log.checkpoint(key, "step", error=describe(error), took=took))
                 raise
             return codec.decode(payload)
+        finally:
+            log.end()
 
     async def _tries(
         self, key: Key, once: Callable[[], Awaitable[bytes]], retry: Retry | None, timeout: Seconds | None

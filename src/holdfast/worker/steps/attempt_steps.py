@@ -80,18 +80,28 @@ class AttemptSteps:
     async def load(self) -> None:
         """Read the stored steps, unless that is done. Of steps that begin at once, each reads them, in one batch."""
         if not self.log.loaded:
-            rows = await self.stored()
+            rows = self._known()
+            if rows is None:
+                rows = await self.stored()
             if not self.log.loaded:  # otherwise another step has read them, and may have stored its result
                 self.log.adopt(rows)
 
     async def stored(self) -> list[StepRow]:
         """The stored steps. They may be known from the claim, or read before the attempt began."""
-        self._store.types.add(self._record.type)
+        if (known := self._known()) is not None:
+            return known
         read, self._read = self._read, None
-        if isinstance(read, tuple):
-            return list(read)
-        read = read or self._store.read(self._record.claim, self._signal)
+        if not isinstance(read, asyncio.Future):
+            read = self._store.read(self._record.claim, self._signal)
         return await self._wait_for(self._store.loaded(read, self._record.claim, self._signal))
+
+    def _known(self) -> list[StepRow] | None:
+        """The stored steps, once, if they are known from the claim."""
+        self._store.types.add(self._record.type)
+        if not isinstance(self._read, tuple):
+            return None
+        known, self._read = list(self._read), None
+        return known
 
     async def save(self, checkpoint: Checkpoint) -> Checkpoint:
         """Store a step. Returns what is stored: a message instead of its timeout, if it was sent before. ClaimLost."""

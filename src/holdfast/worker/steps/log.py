@@ -36,6 +36,8 @@ inside_step: ContextVar[Literal["step", "tx_step"] | None] = ContextVar("holdfas
 _FORBIDDEN: Final = {None: (), "step": ("sleep", "receive"), "tx_step": ("sleep", "receive", "step", "cursor")}
 
 
+_NO_WRAPPER: Final = nullcontext()
+
 StepWrapper = Callable[[str, str], AbstractContextManager[None]]
 """Returns a context manager for a step, given its name and the JSON text of `each`."""
 
@@ -118,7 +120,7 @@ class StepLog:
     def wrapped(self, key: Key) -> AbstractContextManager[object]:
         """The context managers of plugins for this step, entered."""
         if not self.wrappers:
-            return nullcontext()
+            return _NO_WRAPPER
         stack = ExitStack()
         for wrap in self.wrappers:
             stack.enter_context(wrap(key.name, key.each))
@@ -179,6 +181,8 @@ class StepLog:
         """A step, a sleep or a receive ends."""
         with self._lock:
             self._running -= 1
+            if self._changed is None and not self.listeners:
+                return
         self._notify()
 
     @contextmanager

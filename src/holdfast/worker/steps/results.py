@@ -6,6 +6,7 @@ import collections.abc
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final, TypeVar, get_args, get_origin
 from weakref import WeakKeyDictionary
 
@@ -67,12 +68,16 @@ def decoded(job_id: str, row: StepRow, codec: Codec) -> Any:
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether a call of the function returns a coroutine."""
+    if isinstance(function, FunctionType) and function.__code__.co_flags & inspect.CO_COROUTINE:
+        return True
     inner = _function_of(function)
     return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004 - the method, not whether there is one
 
 
 def _function_of(function: Callable[..., Any]) -> Any:
     """The function behind partial objects and methods."""
+    if isinstance(function, FunctionType):
+        return function
     inner: Any = function
     while isinstance(inner, functools.partial):
         inner = inner.func

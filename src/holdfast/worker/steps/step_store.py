@@ -114,7 +114,7 @@ class Batches(Generic[Item, Answer]):
         while batch := [each for each in batch if not each[1].done()]:
             try:
                 async with asyncio.timeout(within):
-                    answers = await self._store.perform(self._operation(tuple([item for item, *_ in batch])))
+                    answers = await self._store.perform(self._operation(tuple([each[0] for each in batch])))
             except TimeoutError:
                 assert within is not None
                 self._perform_separately(batch, within)

@@ -22,6 +22,8 @@ from holdfast.stores.postgres.connection.arrays import literal
         ([b"a", None], '{"\\\\x61",NULL}'),
         ([1, None, -2], "{1,NULL,-2}"),
         ([True, False], "{True,False}"),
+        ([True, None], "{True,NULL}"),
+        ([None, None], "{NULL,NULL}"),
     ],
 )
 def test_a_list_becomes_a_literal(values: list[Any], text: str) -> None:

@@ -17,10 +17,12 @@ def literal(values: list[Any]) -> str:
                 return f'{{"{joined}"}}'
         elif kind is bytes:
             return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
-        elif kind is int:
+        elif kind is int or kind is bool:
             return "{" + str(values)[1:-1].replace(" ", "").replace("None", "NULL") + "}"
     except (TypeError, AttributeError):  # the list contains None
         pass
+    if values[0] is None and values.count(None) == len(values):
+        return "{" + ",".join(["NULL"] * len(values)) + "}"
     return "{" + ",".join(map(_element, values)) + "}"
 
 
