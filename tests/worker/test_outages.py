@@ -290,7 +290,7 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_reaped(
         return settle(job, outcome, retry, mismatch_timeout=mismatch_timeout)
 
     async def logged(times: int) -> bool:
-        return caplog.text.count("broke in the engine itself") == times
+        return caplog.text.count("error in Holdfast itself") == times
 
     @harness.jobs.job
     async def hello(attempt: Attempt) -> int:

@@ -200,7 +200,7 @@ class Slots:
             self._held_claims.remove(held_claim)
             if ends_task(error, task):
                 raise
-            log.error("an attempt broke in the engine itself", exc_info=error)
+            log.error("an attempt failed because of an error in Holdfast itself", exc_info=error)
         finally:
             # Not in a done callback: that would cost as much per job as its task.
             self.tasks.pop(task, None)
