@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -282,12 +283,12 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_reaped(
 ) -> None:
     broken = 0
 
-    def break_at_first(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: float) -> Settlement:
+    def break_at_first(job: Record, outcome: Outcome, retry: Retry, **options: Any) -> Settlement:
         nonlocal broken
         broken += 1
         if broken <= 3:
             raise ZeroDivisionError
-        return settle(job, outcome, retry, mismatch_timeout=mismatch_timeout)
+        return settle(job, outcome, retry, **options)
 
     async def logged(times: int) -> bool:
         return caplog.text.count("error in Holdfast itself") == times

@@ -256,9 +256,14 @@ def settled_together(type: str, kind: Kind, now: Micros, times: list[tuple[Micro
     # Without a call per attempt: this is part of every settlement.
     waits = [begun - due if begun > due else 0 for due, begun in times]
     runs = [now - begun if now > begun else 0 for _, begun in times]
-    letters = "".join([LETTERS[bisect_left(BOUNDS, each)] for each in waits])
-    more = "".join([LETTERS[bisect_left(BOUNDS, each)] for each in runs])
-    return CounterChange(type, now // MINUTE, kind, len(times), letters, more, sum(waits), sum(runs))
+    return CounterChange(type, now // MINUTE, kind, len(times), _letters(waits), _letters(runs), sum(waits), sum(runs))
+
+
+def _letters(durations: list[Micros]) -> str:
+    first, last = bisect_left(BOUNDS, min(durations)), bisect_left(BOUNDS, max(durations))
+    if first == last:
+        return LETTERS[first] * len(durations)
+    return "".join([LETTERS[bisect_left(BOUNDS, each)] for each in durations])
 
 
 def ended(

@@ -30,20 +30,34 @@ SHORTEST_MISMATCH_DELAY = Retry(initial=0.1, multiplier=2, maximum=5, jitter=0)
 """The minimum delay after a mismatch. Without it, a type with a short `Retry` would be claimed in a busy loop."""
 
 
-def settle(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: Seconds = MISMATCH_TIMEOUT) -> Settlement:
-    """Decide the status of a job after an attempt. `mismatch_timeout`: how long its input may be unreadable."""
+def settle(
+    job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: Seconds = MISMATCH_TIMEOUT, ahead: Micros = 0
+) -> Settlement:
+    """Decide the status of a job after an attempt, which began this long (`ahead`) after its claim.
+
+    `mismatch_timeout`: how long its input may be unreadable.
+    """
+    if isinstance(outcome, Returned):  # most attempts
+        return Settlement(
+            job.claim, Status.COMPLETED, "completed", outcome.output, starts=outcome.starts, expected=outcome.expected,
+            ahead=ahead,
+        )  # fmt: skip
+    settlement = _settle(job, outcome, retry, mismatch_timeout)
+    return replace(settlement, ahead=ahead) if ahead else settlement
+
+
+def _settle(
+    job: Record,
+    outcome: Continued | Raised | Released | Mismatched | SuspendedFor,
+    retry: Retry,
+    mismatch_timeout: Seconds,
+) -> Settlement:
     claim = job.claim
     match outcome:
-        # The first two read attributes: a pattern that binds the fields takes as long as the rest of this function.
-        case Returned():
+        case Continued(next_job, starts, expected):
             return Settlement(
-                claim, Status.COMPLETED, "completed", outcome.output, starts=outcome.starts, expected=outcome.expected
+                claim, Status.COMPLETED, "completed", continuation=next_job, starts=starts, expected=expected
             )
-        case Continued():
-            return Settlement(
-                claim, Status.COMPLETED, "completed", continuation=outcome.job, starts=outcome.starts,
-                expected=outcome.expected,
-            )  # fmt: skip
         case Released(begun):
             return Settlement(claim, Status.PENDING, "released", begun=begun)
         case SuspendedFor(waits):

@@ -95,8 +95,9 @@ class Observers:
     def wants(self, kind: str) -> bool:
         """Whether an observer or the log uses events of this kind. Check this before building an expensive event."""
         self._update()
-        wanted = bool(self._wants) and any(wants is None or wants(kind) for wants in self._wants)
-        return wanted or log.isEnabledFor(_LEVELS.get(kind, logging.INFO))
+        if self._wants and any(wants is None or wants(kind) for wants in self._wants):
+            return True
+        return log.isEnabledFor(_LEVELS.get(kind, logging.INFO))
 
     def emit(self, kind: str, record: Record | None = None, **details: Any) -> None:
         """Build an event and deliver it. Raises only KeyboardInterrupt of Ctrl-C."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from holdfast.core.lifecycle import Outcome, Raised, Released, Settlement
 from holdfast.worker.abort_signal import AbortReason
 from holdfast.worker.handler_call import Call
@@ -20,20 +22,17 @@ class LeaseInDanger(Exception):
     """The lease could not be renewed in time. The attempt was aborted before another worker could claim the job."""
 
 
-class AttemptRun:
+class AttemptRun(msgspec.Struct, eq=False):
     """The state of one attempt. Each stage of the runner writes here what the next stage reads."""
 
-    __slots__ = ("call", "interrupt", "outcome", "settlement", "task", "timeout")
-
-    def __init__(self, task: asyncio.Task[None]) -> None:
-        self.task = task
-        self.call: Call | None = None
-        self.timeout: float | None = None
-        self.outcome: Outcome | None = RELEASED
-        """None if the claim is lost."""
-        self.settlement: Settlement | None = None
-        self.interrupt: BaseException | None = None
-        """A KeyboardInterrupt of Ctrl-C that was raised while the handler ran."""
+    task: asyncio.Task[None]
+    call: Call | None = None
+    timeout: float | None = None
+    outcome: Outcome | None = RELEASED
+    """None if the claim is lost."""
+    settlement: Settlement | None = None
+    interrupt: BaseException | None = None
+    """A KeyboardInterrupt of Ctrl-C that was raised while the handler ran."""
 
 
 def aborted(reason: AbortReason | None, outcome: Outcome, timeout: float | None) -> Outcome | None:

@@ -36,28 +36,44 @@ class Durations:
 
     def __init__(self, options: Iterable[RunOptions]) -> None:
         self._types = {each.type.name for each in options if not each.type.limits and each.type.executor != "process"}
-        self._slots: dict[str, float] = {}
-        self._handlers: dict[str, float] = {}
-        """Only of types that use steps."""
-        self._times: dict[str, float] = {}
+        self._measured: dict[str, _Measured] = {}
 
     def add(self, type: str, begun: float, ended: float, waited: float = 0.0) -> None:
         """An attempt occupied its slot between these times of the lease clock, and waited for its steps meanwhile."""
-        if type in self._types:
-            seconds = ended - begun
-            self._slots[type] = _followed(self._slots.get(type, ASSUMED), seconds)
-            self._times[type] = ended
-            if waited or type in self._handlers:
-                self._handlers[type] = _followed(self._handlers.get(type, ASSUMED), max(0.0, seconds - waited))
+        measured = self._measured.get(type)
+        if measured is None:
+            if type not in self._types:
+                return
+            measured = self._measured[type] = _Measured()
+        seconds = ended - begun
+        measured.slot, measured.ended = _followed(measured.slot, seconds), ended
+        if waited or measured.handler is not None:
+            estimate = ASSUMED if measured.handler is None else measured.handler
+            measured.handler = _followed(estimate, max(0.0, seconds - waited))
 
     def fast(self) -> dict[str, Estimate]:
         """The types whose jobs may be claimed ahead."""
-        oldest = lease_clock() - FORGOTTEN_AFTER
-        for type in [type for type, time in self._times.items() if time < oldest]:
-            del self._times[type], self._slots[type]
-            self._handlers.pop(type, None)
-        estimates = {type: Estimate(slot, self._handlers.get(type, slot)) for type, slot in self._slots.items()}
-        return {type: estimate for type, estimate in estimates.items() if estimate.handler <= FAST}
+        oldest, fast = lease_clock() - FORGOTTEN_AFTER, dict[str, Estimate]()
+        for type, measured in list(self._measured.items()):
+            handler = measured.slot if measured.handler is None else measured.handler
+            if measured.ended < oldest:
+                del self._measured[type]
+            elif handler <= FAST:
+                fast[type] = Estimate(measured.slot, handler)
+        return fast
+
+
+class _Measured:
+    """The estimates of one type."""
+
+    __slots__ = ("ended", "handler", "slot")
+
+    def __init__(self) -> None:
+        self.ended = 0.0
+        """When its last attempt ended."""
+        self.slot = ASSUMED
+        self.handler: float | None = None
+        """Only of types that use steps."""
 
 
 def _followed(estimate: float, seconds: float) -> float:

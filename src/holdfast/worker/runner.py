@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
-from holdfast.core.clock import duration
+from holdfast.core.clock import SECOND
 from holdfast.core.details import epoch_of
 from holdfast.core.failure import message_of
 from holdfast.core.job import Chain
@@ -23,7 +23,7 @@ from holdfast.engine.operations import GetBlockers, LostReason, Settle, Settled
 from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Jobs
-from holdfast.worker.attempt_events import emit_claimed, emit_end
+from holdfast.worker.attempt_events import emit_claimed, emit_end, is_plain_completion
 from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_run import RELEASED, RELEASED_LATER, AttemptRun, aborted
 from holdfast.worker.completion_rules import CompletionState, blocker_outputs, outcome_of
@@ -79,7 +79,7 @@ class Runner:
             if each.type.is_async and not each.type.takes_attempt and not self._middlewares[name]
         )
         """Types without an attempt object: their async handlers take none, and there is no middleware."""
-        self._emits_started = False
+        self._emits_started = self._emits_completed = False
         self.shortest_abort_after = min((each.abort_after for each in options.values()), default=math.inf)
         """Seconds without a renewal after which a job of any type may belong to another worker."""
 
@@ -87,7 +87,7 @@ class Runner:
         """Record claimed jobs, so that their leases are renewed. `sent` is the time of the claim request."""
         emit_claimed(self._observers, records)
         # Once per claim instead of once per job.
-        self._emits_started = self._observers.wants("started")
+        self._emits_started, self._emits_completed = map(self._observers.wants, ("started", "completed"))
         now, options = lease_clock(), self._options
         held_claims = [HeldClaim(record, options[record.type], now, sent) for record in records]
         self._held_claims.add(held_claims)
@@ -96,7 +96,7 @@ class Runner:
     def give_back(self, held_claim: HeldClaim) -> None:
         """Release a job whose handler was not called."""
         held_claim.leave()
-        self._submit(held_claim, self._settle(held_claim, RELEASED))
+        self._settler.submit(held_claim, self._settle(held_claim, RELEASED), self._answered)
 
     def give_back_now(self, held_claims: Sequence[HeldClaim]) -> None:
         """Release jobs whose handlers were not called, while the event loop is blocked. Called in another thread."""
@@ -184,10 +184,12 @@ class Runner:
         if run.settlement is None:  # the claim is lost, so nothing may be written
             self._abort_lost(held_claim)
         else:
-            cause = run.outcome.error if isinstance(run.outcome, Raised) else None
+            answered, log = self._answered, None if run.call is None else run.call.completion.log
+            if isinstance(run.outcome, Raised):
+                answered = partial(self._answered, cause=run.outcome.error)
             # A running row holds the permits of its lanes, so these are not released later.
             later = later and run.settlement.status is Status.COMPLETED and not held_claim.type.limits
-            self._submit(held_claim, run.settlement, cause, run.call, later=later)
+            self._settler.submit(held_claim, run.settlement, answered, log, later=later)
 
     async def end_transaction(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Write the settlement in the attempt's transaction and commit, or roll back and settle outside of it."""
@@ -241,24 +243,13 @@ class Runner:
 
     def _settle(self, held_claim: HeldClaim, outcome: Outcome, call: Call | None = None) -> Settlement:
         options = held_claim.options
-        settlement = settle(held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout)
+        settlement = settle(
+            held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout,
+            ahead=round(held_claim.ahead * SECOND),
+        )  # fmt: skip
         if call is not None and call.completion.keep is not None:
             settlement = replace(settlement, keep=call.completion.keep)
-        if held_claim.ahead:
-            settlement = replace(settlement, ahead=duration(held_claim.ahead))
         return settlement
-
-    def _submit(
-        self,
-        claim: HeldClaim,
-        settlement: Settlement,
-        cause: BaseException | None = None,
-        call: Call | None = None,
-        *,
-        later: bool = False,
-    ) -> None:
-        answered = self._answered if cause is None else partial(self._answered, cause=cause)
-        self._settler.submit(claim, settlement, answered, None if call is None else call.completion.log, later=later)
 
     def _settle_in_doubt(
         self, held_claim: HeldClaim, intended: Settlement, error: BaseException, completion: CompletionState[Any]
@@ -288,12 +279,14 @@ class Runner:
     ) -> None:
         if answer.refused is not None and settlement.status is Status.COMPLETED:
             # The store refuses the handler's result, so the attempt has failed.
-            self._submit(held_claim, self._settle(held_claim, Raised(answer.refused)), answer.refused)
+            failed = self._settle(held_claim, Raised(answer.refused))
+            self._settler.submit(held_claim, failed, partial(self._answered, cause=answer.refused))
             return
         self._held_claims.remove(held_claim)
         if held_claim.record.details is not None:
             self._released.add(held_claim.record)
-        emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
+        if self._emits_completed or started or not is_plain_completion(settlement, answer):
+            emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 
     def _abort_lost(self, held_claim: HeldClaim) -> None:
         reason = held_claim.signal.reason

@@ -59,11 +59,12 @@ class Slots:
 
     def room(self) -> Room:
         """What to claim now. Unwritten settlements count too, so that they do not pile up on a slow store."""
-        free = self.concurrency - len(self.tasks)
+        free, waiting = self.concurrency - len(self.tasks), len(self.ahead.waiting)
+        if waiting > max(self._refill_at, 0) and waiting >= free:
+            return Room(0)
         fast = {} if self._job_delay or self.ahead.stalled else self._durations.fast()
         size = self._ahead_size(free, fast) if fast else 0
         self._refill_at = size // 2 if size else -1
-        waiting = len(self.ahead.waiting)
         finds_new = bool(self._steps.types)
         unwritten = 2 * (self.concurrency + size) - len(self._held_claims)
         if finds_new:  # settlements of attempts with steps wait for each other
@@ -88,6 +89,7 @@ class Slots:
 
     def begin(self, records: Sequence[Record], sent: float, fast: Collection[str] = ()) -> None:
         """Run the handlers of claimed jobs, now or when a slot is free. `sent` is the time of the claim request."""
+        self._loop = asyncio.get_running_loop()
         held_claims = self._runner.hold(records, sent)
         if self._stopping.is_set():  # claimed while the worker was stopped
             self._give_back(held_claims)
@@ -100,13 +102,14 @@ class Slots:
             self._steps.note_new(held_claims, records.new)
         free = self.concurrency - len(self.tasks)
         if len(held_claims) > free:
-            # Jobs of other types than the fast ones take the slots that were free for them.
-            held_claims.sort(key=lambda each: each.record.type in fast)
+            if not {each.record.type for each in held_claims}.issubset(fast):
+                # Jobs of other types than the fast ones take the slots that were free for them.
+                held_claims.sort(key=lambda each: each.record.type in fast)
             self.ahead.put(ahead := held_claims[free:])
             self._steps.read_ahead(ahead)
             self._watch()
         self._run(held_claims[:free])
-        self._run_next()
+        self._run_next(lease_clock())
 
     def release_ahead(self) -> None:
         """Release the jobs that have not begun: the worker stops."""
@@ -125,28 +128,29 @@ class Slots:
 
     def _run(self, held_claims: Sequence[HeldClaim]) -> None:
         self._beginning = True
-        create_task = asyncio.get_running_loop().create_task
+        assert self._loop is not None
         for held_claim in held_claims:
-            task = create_task(self._run_attempt(held_claim), name=held_claim.record.type)
+            task = self._loop.create_task(self._run_attempt(held_claim), name=held_claim.record.type)
             if not task.done():  # with an eager task factory, a task may have ended already
                 self.tasks[task] = held_claim
         self._beginning = False
 
-    def _run_next(self) -> None:
+    def _run_next(self, now: float) -> None:
         """Begin jobs that were claimed ahead in the free slots, unless their leases may have expired."""
         if self._beginning:  # with an eager task factory, an attempt ends while others are begun
             return
         while len(self.tasks) < self.concurrency and (held_claim := self.ahead.next()) is not None:
-            if self._stopping.is_set() or held_claim.expired:
+            may_have_expired = now - held_claim.renewed >= self._runner.shortest_abort_after
+            if self._stopping.is_set() or (may_have_expired and held_claim.expired):
                 self._runner.give_back(held_claim)
             else:
-                held_claim.ahead = lease_clock() - held_claim.begun
+                held_claim.ahead = now - held_claim.begun
                 self._run((held_claim,))
 
     def _watch(self) -> None:
         """Release the jobs that wait if they do not begin in time."""
         if self._timer is None:
-            self._loop = asyncio.get_running_loop()
+            assert self._loop is not None
             self._timer = self._loop.call_later(OVERDUE, self._release_overdue)
 
     def _release_overdue(self) -> None:
@@ -161,7 +165,7 @@ class Slots:
 
     async def _run_attempt(self, held_claim: HeldClaim) -> None:
         """Run one attempt, stage by stage. This is the outermost coroutine of its task."""
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None
         run, runner, begun = AttemptRun(task), self._runner, lease_clock()
         try:
@@ -204,11 +208,11 @@ class Slots:
         finally:
             # Not in a done callback: that would cost as much per job as its task.
             self.tasks.pop(task, None)
-            waited = 0.0 if run.call is None else run.call.steps.waited
-            self._durations.add(held_claim.record.type, begun, lease_clock(), waited)
+            ended, waited = lease_clock(), 0.0 if run.call is None else run.call.steps.waited
+            self._durations.add(held_claim.record.type, begun, ended, waited)
             self.ahead.stalled = False
             if self.ahead.waiting:
-                self._run_next()
+                self._run_next(ended)
             if len(self.ahead.waiting) <= self._refill_at or len(self.tasks) < self.concurrency:
                 self._freed()
 

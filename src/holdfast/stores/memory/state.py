@@ -190,14 +190,14 @@ class State:
     def put(self, record: Record, kind: str) -> None:
         """Store a record, update the indexes and hints, and record an event."""
         before = self.jobs.get(record.id)
-        self.set(self.jobs, record.id, record)
+        self.undo.append((self.jobs, record.id, before))
+        self.jobs[record.id] = record
         status = record.status
         has_lanes = (record.details is not None or self.lanes.of) and self.lanes.changed(self, before, record)
         if status is Status.RUNNING:
             self.running[record.id] = None
-            self.record(record, kind)
-            return
-        self.running.pop(record.id, None)
+        else:
+            self.running.pop(record.id, None)
         if status is Status.PENDING:
             if has_lanes:
                 pass  # it waits in its track
@@ -206,11 +206,12 @@ class State:
             else:
                 heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
             self.hints.due.add(record.type)
-        elif status.finished and self.chains[record.chain_id][-1] == record.id:
+        elif status is not Status.RUNNING and status.finished and self.chains[record.chain_id][-1] == record.id:
             self.hints.finished.add(record.chain_id)
             if record.finished_at is not None and record.keep is not None:
                 heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
-        self.record(record, kind)
+        if self.listeners:
+            self.record(record, kind)
 
     def record(self, record: Record, kind: str, worker: str | None = None) -> None:
         """Record an event, if there is a listener."""
@@ -236,21 +237,20 @@ class State:
         if due := self.due_heap(type):
             return due[0][1]
         scheduled = self.scheduled[type]
-        while scheduled and not self._plain_at(*scheduled[0]):
+        while scheduled and not (self.pending_at(*scheduled[0]) and scheduled[0][2] not in self.lanes.of):
             heapq.heappop(scheduled)
         return scheduled[0][0] if scheduled else None
 
     def due_heap(self, type: str) -> list[tuple[int, Micros, int, str]]:
         """The due heap of a type, without outdated entries at its head."""
         heap = self.due[type]
-        while heap and not self._plain_at(*heap[0][1:], rank=heap[0][0]):
+        while heap:
+            rank, at, seq, job_id = heap[0]
+            # A replaced job may have lanes now, or another priority.
+            if self.pending_at(at, seq, job_id) and rank == -self.jobs[job_id].priority and job_id not in self.lanes.of:
+                break
             heapq.heappop(heap)
         return heap
-
-    def _plain_at(self, at: Micros, seq: int, job_id: str, rank: int | None = None) -> bool:
-        """The same for a heap of jobs without lanes. A replaced job may have lanes now, or another priority."""
-        current = self.pending_at(at, seq, job_id) and job_id not in self.lanes.of
-        return current and rank in (None, -self.jobs[job_id].priority)
 
     def pending_at(self, at: Micros, seq: int, job_id: str) -> bool:
         """Whether an entry of a heap is current. The seq is compared too: another job may have the id now."""

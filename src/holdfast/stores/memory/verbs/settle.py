@@ -38,8 +38,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
     assert job is not None
     if settlement.keep is not None:
         job = replace(job, keep=settlement.keep)
-    if settlement.ahead and job.started_at is not None:
-        job = replace(job, started_at=job.started_at + settlement.ahead)
+    begun = (job.started_at or now) + settlement.ahead
     next_job = settlement.continuation
     refused = check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
     if refused is None and next_job is not None:
@@ -48,13 +47,15 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
         return Settled(refused=refused)
     if settlement.starts:
         start(state, Start(settlement.starts))
+    if settlement.status is Status.COMPLETED:
+        if next_job is not None:
+            add(state, next_job)
+            counting.count_started(state, [next_job])
+        completed.setdefault(job.type, []).append((job.scheduled_at, begun))
+        return _complete(state, job, settlement, begun, now)
+    if settlement.ahead:
+        job = replace(job, started_at=begun)
     match settlement.status:
-        case Status.COMPLETED:
-            if next_job is not None:
-                add(state, next_job)
-                counting.count_started(state, [next_job])
-            completed.setdefault(job.type, []).append((job.scheduled_at, job.started_at or now))
-            return _complete(state, job, settlement, now)
         case Status.PENDING if settlement.outcome == "suspended":
             suspend(state, job, settlement, now)
         case Status.PENDING:
@@ -64,13 +65,14 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
     return _WRITTEN
 
 
-def _complete(state: State, job: Record, settlement: Settlement, now: Micros) -> Settled:
+def _complete(state: State, job: Record, settlement: Settlement, begun: Micros, now: Micros) -> Settled:
     # The job keeps its worker and its token: a settlement that is sent again finds them.
     completed = replace(
         job,
         status=Status.COMPLETED,
         output=settlement.output,
         error=None,
+        started_at=begun,
         finished_at=now,
         leased_until=None,
         renewed_at=None,
