@@ -128,7 +128,8 @@ class Client(
         chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id. Raises
         WrongBlockers if the type declares blockers and `after` does not name chains of these types.
         """
-        (chain,) = await self.start_many([with_start_options(bound, cast("StartKeywords", options))], tx=tx)
+        call = self._calls.start([with_start_options(bound, cast("StartKeywords", options))], self._trace())
+        (chain,) = await self._run(call, tx, client_calls.created)
         return chain
 
     async def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:

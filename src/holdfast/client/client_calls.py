@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.client import plugged_starts
 from holdfast.client.new_jobs import new_chain, with_start_options
 from holdfast.client.placed_chains import placed_chains
-from holdfast.client.plugged_starts import plugged
 from holdfast.client.waiting import ChainSubscription, WaitProcedure, outcome
 from holdfast.core.details import NO_DETAILS, JobDetails
 from holdfast.core.failure import read_error
@@ -29,7 +29,6 @@ from holdfast.engine.operations import (
     GetStats,
     GetSteps,
     Prune,
-    Start,
     TypeStats,
 )
 from holdfast.engine.procedures import Procedure
@@ -79,9 +78,7 @@ class ClientCalls:
         else:
             new = tuple([new_chain(with_start_options(bound, {}), sent) for bound in bounds])
         check_batch(new)
-        with plugged(self.jobs, new) as starts:
-            started = yield Start(starts.jobs)
-            starts.answered(started)
+        started = yield from plugged_starts.start(self.jobs, new)
         jobs = self.jobs
         if self._has_registry:
             for bound in bounds:

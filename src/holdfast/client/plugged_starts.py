@@ -1,6 +1,6 @@
 """Calls the plugins of a registry for jobs that are about to be created, and stores what they send along.
 
-A call that creates jobs wraps its operation: ``with plugged(jobs, new) as starts: started = yield Start(starts.jobs)``.
+A procedure delegates to `start`. Other code wraps the operation that creates the jobs: ``with plugged(jobs, new)``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from holdfast.core.details import read_details, write_details
 from holdfast.core.lifecycle import NewJob
-from holdfast.engine.operations import Started
+from holdfast.engine.operations import Start, Started
+from holdfast.engine.procedures import Procedure
 from holdfast.registry.extensions import plugins_of
 from holdfast.registry.jobs import Jobs
 from holdfast.registry.plugin import StartingJob, defined
@@ -92,9 +93,21 @@ class PluggedStarts(Starts):
         return found
 
 
+def start(registry: Jobs, jobs: tuple[NewJob, ...]) -> Procedure[list[Started]]:
+    """Create jobs, within the blocks of the plugins."""
+    started: list[Started]
+    if not registry.has_plugins:
+        started = yield Start(jobs)
+        return started
+    with PluggedStarts(registry, jobs) as starts:
+        started = yield Start(starts.jobs)
+        starts.answered(started)
+    return started
+
+
 def plugged(registry: Jobs, jobs: Sequence[NewJob]) -> Starts:
     """The jobs to create, with the plugins of the registry. Enter it around the operation that creates them."""
-    if any(each.plugins for each in registry.registries):
+    if registry.has_plugins:
         return PluggedStarts(registry, tuple(jobs))
     return Starts(tuple(jobs))
 

@@ -144,7 +144,8 @@ class SyncClient(
         chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id. Raises
         WrongBlockers if the type declares blockers and `after` does not name chains of these types.
         """
-        (chain,) = self.start_many([with_start_options(bound, cast("StartKeywords", options))], tx=tx)
+        call = self._calls.start([with_start_options(bound, cast("StartKeywords", options))], self._trace())
+        (chain,) = self._run(call, tx, client_calls.created)
         return chain
 
     def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:

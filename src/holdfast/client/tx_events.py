@@ -169,8 +169,8 @@ class TxEvents(_HeldEvents):
             await self.look(ended=tx is not None)
         if tx is None:
             answer = await procedures.run(self._store.perform, call)
-            if events_of is not None:
-                self._observers.deliver(events_of(self._observers, answer))
+            if events_of is not None and (events := events_of(self._observers, answer)):
+                self._observers.deliver(events)
             return answer
         joined = self._store.join(tx)
         answer = await procedures.run(joined.perform, call)
@@ -238,8 +238,8 @@ class SyncTxEvents(_HeldEvents):
             self.look(ended=tx is not None)
         if tx is None:
             answer = procedures.run_sync(self._store.perform_sync, call)
-            if events_of is not None:
-                self._observers.deliver(events_of(self._observers, answer))
+            if events_of is not None and (events := events_of(self._observers, answer)):
+                self._observers.deliver(events)
             return answer
         joined = self._store.join_sync(tx)
         answer = procedures.run_sync(joined.perform, call)

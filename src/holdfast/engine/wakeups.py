@@ -5,27 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+import msgspec
 
 log = logging.getLogger("holdfast")
 
 
-@dataclass(slots=True)
-class Hints:
+class Hints(msgspec.Struct):
     """What a commit may have changed for others: types with due jobs, finished chains, lost claims, drained workers.
 
     `anything` stands for an unknown change: each listener then looks in the store.
     """
 
-    # The factory is not `set[str]`: that call takes five times as long as `set`, and every write creates hints.
-    due: set[str] = field(default_factory=lambda: set())
-    finished: set[str] = field(default_factory=lambda: set())
-    lost: set[str] = field(default_factory=lambda: set())
+    due: set[str] = set()
+    finished: set[str] = set()
+    lost: set[str] = set()
     recorded: bool = False
     """Events were recorded for listeners."""
     anything: bool = False
-    workers: set[str] = field(default_factory=lambda: set())
+    workers: set[str] = set()
     """Workers that were asked to stop."""
 
     def __bool__(self) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from holdfast.client import plugged_starts
 from holdfast.client.new_jobs import new_chain
-from holdfast.client.plugged_starts import plugged
 from holdfast.client.waiting import ChainSubscription, WaitProcedure
 from holdfast.core.clock import duration
 from holdfast.core.details import JobDetails
@@ -24,7 +24,7 @@ from holdfast.core.settle import has_attempts_left
 from holdfast.engine.audit_user import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
-from holdfast.engine.operations import CancelChains, Filter, Keep, ListChains, Pause, Place, Resume, Start, Started
+from holdfast.engine.operations import CancelChains, Filter, Keep, ListChains, Pause, Place, Resume
 from holdfast.engine.procedures import Procedure
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.queue import blockers, overview
@@ -115,9 +115,7 @@ class QueueCalls:
             jobs = yield from blockers.waiting(self._type.name, jobs, after)
         if self._sharded:
             jobs = yield Place(tuple(jobs))
-        with plugged(self._jobs, jobs) as starts:
-            started: list[Started] = yield Start(starts.jobs)
-            starts.answered(started)
+        started = yield from plugged_starts.start(self._jobs, tuple(jobs))
         enqueued: list[Enqueued] = []
         for chain, found in started:
             has_result = (yield from self._has_result(chain)) if found else False

@@ -101,15 +101,15 @@ class JobType(Generic[P, Q, T_co, Required]):
         Raises WrongArguments for unknown or missing arguments and for arguments of the wrong type. Raises
         PayloadRefused for values that cannot be stored unchanged. Both errors name the argument.
         """
-        return self._bound(self.signature.bind(args, kwargs))
+        payload = self.signature.bind(args, kwargs)
+        return self._with_lanes(payload) if self.limits else Bound(self, payload)
 
     def parse(self, text: bytes | str) -> Bound[Any]:
         """The same from JSON text: an object with the arguments by name."""
-        return self._bound(self.signature.parse(text.encode() if isinstance(text, str) else text))
+        payload = self.signature.parse(text.encode() if isinstance(text, str) else text)
+        return self._with_lanes(payload) if self.limits else Bound(self, payload)
 
-    def _bound(self, payload: bytes) -> AnyBound:
-        if not self.limits:
-            return Bound(self, payload)
+    def _with_lanes(self, payload: bytes) -> AnyBound:
         return Bound(self, payload, lanes=self.lanes_of(self.signature.values(payload)))
 
     def lanes_of(self, arguments: Any) -> tuple[LaneRule, ...]:

@@ -68,6 +68,8 @@ class Jobs(Schedules):
         """The included registries that contain a type, outermost first. Types of this registry are not in it."""
         self.registries: tuple[Jobs, ...] = (self,)
         """This registry and those that it includes, outermost first."""
+        self.has_plugins = bool(self.plugins)
+        """Whether one of them has plugins."""
         self._limits: dict[str, AnyLimit] = {}
         self._untyped = codec_for(Any, limit=payload_limit)
 
@@ -92,6 +94,7 @@ class Jobs(Schedules):
         self.add_schedules(other.declared_schedules)
         self._types.update(other._types)
         self.registries += tuple(each for each in other.registries if each not in self.registries)
+        self.has_plugins |= other.has_plugins
 
     def scope(self, type: str) -> tuple[Jobs, ...]:
         """The registries whose middlewares, observers and plugins apply to a type: this one, then included ones."""

@@ -53,7 +53,8 @@ class Durations:
 
     def fast(self) -> dict[str, Estimate]:
         """The types whose jobs may be claimed ahead."""
-        oldest, fast = lease_clock() - FORGOTTEN_AFTER, dict[str, Estimate]()
+        oldest = lease_clock() - FORGOTTEN_AFTER
+        fast: dict[str, Estimate] = {}
         for type, measured in list(self._measured.items()):
             handler = measured.slot if measured.handler is None else measured.handler
             if measured.ended < oldest:

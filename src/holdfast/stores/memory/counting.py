@@ -22,13 +22,14 @@ _NEW = ""
 
 
 def count_started(state: State, jobs: Sequence[NewJob]) -> None:
-    """Count created jobs, with one change per type."""
-    now = state.now()
+    """Count created jobs."""
+    minute = minute_of(state.now())
     numbers: dict[str, int] = {}
     for job in jobs:
         numbers[job.type] = numbers.get(job.type, 0) + 1
     for type, number in numbers.items():
-        state.append(state.changes, _NEW, CounterChange(type, minute_of(now), "started", number, at=now))
+        place = type, minute
+        state.set(state.started, place, state.started.get(place, 0) + number)
 
 
 def count(state: State, job: Record, kind: Kind, now: Micros, failure: StoredFailure | None = None) -> None:
@@ -67,7 +68,8 @@ def must_add_up(state: State) -> bool:
 
 def add_up(state: State) -> None:
     """Add up the changes of committed operations."""
-    changes = state.changes.get(_NEW, [])
+    changes = [CounterChange(type, minute, "started", number) for (type, minute), number in state.started.items()]
+    changes += state.changes.get(_NEW, ())
     for place, counts in counters.add_up(changes, state.counts).items():
         state.set(state.counts, place, counts)
     groups, occurrences = add_failures(changes, state.groups, state.occurrences)
@@ -76,6 +78,8 @@ def add_up(state: State) -> None:
     for occurrence, numbers in occurrences.items():
         state.set(state.occurrences, occurrence, numbers)
     state.drop(state.changes, _NEW)
+    for started in list(state.started):
+        state.drop(state.started, started)
 
 
 def forget_old(state: State, now: Micros) -> None:

@@ -58,6 +58,8 @@ class State:
         """Oldest first, by number."""
         self.changes: dict[str, list[CounterChange]] = {}
         """Under one key: the changes of counters that are not added up yet."""
+        self.started: dict[Place, int] = {}
+        """Created jobs per type and minute that are not added up yet."""
         self.counts: dict[Place, Counts] = {}
         self.groups: dict[str, ErrorGroup] = {}
         self.occurrences: Occurrences = {}
@@ -217,18 +219,8 @@ class State:
         """Record an event, if there is a listener."""
         if self.listeners and max(self.listeners.values()) > self.now():
             self.event_seq += 1
-            self.events.append(
-                EventRow(
-                    self.event_seq,
-                    self.now(),
-                    kind,
-                    record.id,
-                    record.chain_id,
-                    record.type,
-                    record.attempt,
-                    worker or record.worker,
-                )
-            )
+            about = (record.id, record.chain_id, record.type, record.attempt, worker or record.worker)
+            self.events.append(EventRow(self.event_seq, self.now(), kind, *about))
             del self.events[:-EVENTS_KEPT]
             self.hints.recorded = True
 

@@ -16,7 +16,7 @@ from holdfast.stores.memory.verbs.replace import replace_chain
 
 
 def start(state: State, op: Start) -> list[Started]:
-    found = preview(state, PreviewStart(op.jobs))
+    found = _duplicates(state, op.jobs)
     if (refused := _refused(state, op.jobs, found)) is not None:
         raise refused
     counting.count_started(state, [job for job, chain in zip(op.jobs, found, strict=True) if chain is None])
@@ -32,11 +32,15 @@ def start(state: State, op: Start) -> list[Started]:
 
 
 def preview(state: State, op: PreviewStart) -> list[ChainRecord | None]:
+    return _duplicates(state, op.jobs)
+
+
+def _duplicates(state: State, jobs: tuple[NewJob, ...]) -> list[ChainRecord | None]:
     """For each job, the chain that it is a duplicate of: an earlier one of the batch, or one in the store."""
     created: dict[str, NewJob] = {}
     keyed: dict[tuple[str, str], list[NewJob]] = {}
     found: list[ChainRecord | None] = []
-    for job in op.jobs:
+    for job in jobs:
         match = _by_id(state, created, job)
         if match is None and job.key is not None:
             same_key = keyed.setdefault((job.type, job.key), [])
@@ -51,7 +55,7 @@ def preview(state: State, op: PreviewStart) -> list[ChainRecord | None]:
 
 def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ...]) -> HoldfastError | None:
     """Why these starts conflict with the chain ids that the handler received; None if they do not."""
-    found = preview(state, PreviewStart(jobs))
+    found = _duplicates(state, jobs)
     for job, chain, reported in zip(jobs, found, expected, strict=True):
         if (job.id if chain is None else chain.first.id) != reported:
             return Conflict(
@@ -138,7 +142,7 @@ def _preview(job: NewJob) -> ChainRecord:
 
 def _refused(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | None]) -> HoldfastError | None:
     """Why these jobs cannot be written: a blocker that is refused, or a cycle that a changed chain would close."""
-    if not any(job.after for job in jobs):
+    if not [job for job in jobs if job.after]:
         return None
     written = [
         (job, job.id if chain is None else chain.first.id)
