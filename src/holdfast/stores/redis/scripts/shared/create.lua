@@ -17,21 +17,15 @@ local function read_new(v)
   }
 end
 
+-- read_all_new: new jobs, with whether one of them `waits` for blockers, and whether one may replace a chain.
 local function read_all_new(list)
-  local jobs = {}
+  local jobs = { waits = false, replacing = false }
   for n, v in ipairs(list or {}) do
     jobs[n] = read_new(v)
+    jobs.waits = jobs.waits or v[12]
+    jobs.replacing = jobs.replacing or v[9] == 'waiting'
   end
   return jobs
-end
-
--- replacing: whether one of these jobs may replace a chain.
-local function replacing(jobs)
-  for _, job in ipairs(jobs) do
-    if job.scope == 'waiting' then
-      return true
-    end
-  end
 end
 
 -- refused_waits: why one of these jobs cannot wait for its blockers; nil if they can.
@@ -46,6 +40,9 @@ end
 
 -- refused_new: why these jobs cannot be written: a refused blocker, or a cycle that a replaced chain would close.
 local function refused_new(jobs, found)
+  if not jobs.waits then
+    return nil
+  end
   local refused = refused_waits(jobs, found)
   if refused then
     return refused
@@ -95,7 +92,9 @@ local function add(job)
     redis.call('ZADD', prefix .. 'st:' .. job.origin, job.seq, job.id)
   end
   index_add(all_key, job.id, job.seq)
-  count(job, 1)
+  if job.status == BLOCKED then
+    count(job, 1)
+  end
   counters.started(job.type)
   local later = job.scheduled_at ~= now and job.scheduled_at or nil
   local start = cmsgpack.pack(job.seq, now, later, job.status, job.open_blockers)
@@ -125,13 +124,17 @@ local function add(job)
   end
 end
 
--- start_all: create the jobs for which `preview` found no chain, and write those that replace one. Returns how many do.
+-- start_all: create the jobs for which `preview` found no chain, and write those that replace one. Returns how many of
+-- both.
 local function start_all(jobs, found)
-  local replaced, made = 0, {}
+  local created, replaced, made = 0, 0, {}
   for n, job in ipairs(jobs) do
     if not found[n] then
       add(job)
-      made[job.id] = job
+      created = created + 1
+      if jobs.replacing then
+        made[job.id] = job
+      end
     elseif job.replaces then
       need_replace()
       replace_chain(found[n], job)
@@ -142,5 +145,5 @@ local function start_all(jobs, found)
       end
     end
   end
-  return replaced
+  return created, replaced
 end

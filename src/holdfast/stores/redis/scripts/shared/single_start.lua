@@ -12,7 +12,7 @@ if #op == 1 and #only == 3 and not resent then
     redis.call('HSET', KEYS[3], 's', state, 'i', payload(only[3] + 1))
     redis.call('ZADD', prefix .. 'q:0:' .. type, now, struct.pack('>I8', seq) .. id)
     redis.call('HSET', root, 'seq', seq, 'l:0:' .. type, '')
-    redis.call('HINCRBY', prefix .. 'started', int(math.floor(now / 60000000)) .. ':' .. type, 1)
+    redis.call('HINCRBY', prefix .. 'started', math.floor(now / 60000000) .. ':' .. type, 1)
     redis.pcall(publish, prefix .. 'wake', cmsgpack.pack({ due = { type } }))
     return { 'ok', '', now, seq }
   end

@@ -6,7 +6,7 @@
 local function find_chains(jobs)
   local found, results
   -- A start that replaces a chain creates no job that shows that it was written, so its reply is saved.
-  if resent or replacing(jobs) then
+  if resent or jobs.replacing then
     need_resent_start()
     found, results = already_created(jobs)
   end
@@ -51,12 +51,7 @@ end
 -- start_chains: create the jobs that found no chain, finish the script, and return its answer.
 local function start_chains(jobs, found, results)
   local first_seq = last_seq + 1
-  local replaced = start_all(jobs, found)
-  -- A job that fails at once may start a hook, so the last number is not enough to count.
-  local created = 0
-  for n in ipairs(jobs) do
-    created = created + (found[n] and 0 or 1)
-  end
+  local created, replaced = start_all(jobs, found)
   local more = release_dependents()
   finish()
   if created < #jobs and not results then
