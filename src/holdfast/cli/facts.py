@@ -43,7 +43,7 @@ def job_facts(job: Job, *, paused: bool = False) -> RenderableType:
             ("job", job.id),
             ("chain", job.chain_id),
             ("type", job.type),
-            ("step", str(job.index + 1)),
+            ("position", str(job.index + 1)),
             ("status", tables.status(job, now)),
             ("paused", _paused(paused)),
             ("attempt", attempts),

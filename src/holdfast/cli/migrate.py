@@ -32,19 +32,19 @@ def migrate(
         return
     with run.client(creates=True) as client:
         with checked():
-            steps = client.store.migrate_sync()
+            applied = client.store.migrate_sync()
         name = client.store.name
-    shown = [tables.text(f"applied {step}") for step in steps] or [
+    shown = [tables.text(f"applied {each}") for each in applied] or [
         tables.text("nothing to do: the schema is up to date")
     ]
-    run.answer({"store": name, "applied": steps}, *shown)
+    run.answer({"store": name, "applied": applied}, *shown)
 
 
 def _check(run: Invocation) -> None:
     with checked():
         store = open_store(run.address)
         pending = store.pending_migrations()
-    shown = [tables.text(f"pending {step}") for step in pending] or [tables.text("the schema is up to date")]
+    shown = [tables.text(f"pending {each}") for each in pending] or [tables.text("the schema is up to date")]
     run.answer({"store": store.name, "pending": pending}, *shown)
     run.end(Exit.FAILED if pending else Exit.DONE)
 

@@ -14,7 +14,7 @@ _NOTHING = ("", "-", "·")
 _FIRM = ("", "type", "status", "outcome", "id", "action", "target")
 _LEAST = {"error": 20, "finding": 30}
 """Columns that may wrap do so at this width, or at 12 characters."""
-_GIVING_WAY = ("step", "took", "attempt", "worker", "key", "next", "started", "age")
+_GIVING_WAY = ("job", "took", "attempt", "worker", "key", "next", "started", "age")
 """Columns that are left out if there is no room, in this order."""
 _IDS = ("id", "target")
 """Columns that are copied from the terminal into a command: neither left out, nor folded while anything else can be."""

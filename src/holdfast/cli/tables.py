@@ -57,14 +57,14 @@ def status(job: Job, now: datetime) -> Text:
 
 
 def chains(found: Iterable[Chain[Any]]) -> Sheet:
-    """Chains, one per line."""
+    """Chains, one per line. The column `job` is the position of the current job in the chain, from 1."""
     now = datetime.now(UTC)
-    made = Sheet("type", "status", "step", "attempt", "key", "age", "error", "id", numbers=("step", "attempt"))
+    made = Sheet("type", "status", "job", "attempt", "key", "age", "error", "id", numbers=("job", "attempt"))
     for chain in found:
         job = chain.job
-        step = text(chain.type) if job.index == 0 else Text.assemble(text(chain.type), " > ", text(job.type))
+        types = text(chain.type) if job.index == 0 else Text.assemble(text(chain.type), " > ", text(job.type))
         made.add_row(
-            step, status(job, now), text(job.index + 1), text(job.attempt), text(chain.key),
+            types, status(job, now), text(job.index + 1), text(job.attempt), text(chain.key),
             text(took(chain.created_at, now)), text(chain.error or "", "red"), text(chain.id),
         )  # fmt: skip
     return made
@@ -73,9 +73,7 @@ def chains(found: Iterable[Chain[Any]]) -> Sheet:
 def jobs(found: Iterable[Job]) -> Sheet:
     """Jobs, one per line."""
     now = datetime.now(UTC)
-    made = Sheet(
-        "step", "type", "status", "attempt", "worker", "age", "took", "error", "id", numbers=("step", "attempt")
-    )
+    made = Sheet("job", "type", "status", "attempt", "worker", "age", "took", "error", "id", numbers=("job", "attempt"))
     for job in found:
         attempts = f"{job.attempt}/{job.max_attempts}" if job.max_attempts else str(job.attempt)
         made.add_row(

@@ -43,7 +43,7 @@ def test_ids_are_whole_in_80_columns(holdfast: CommandLine, ids: list[str], comm
 
 
 def test_an_id_is_whole_beside_long_types_and_errors() -> None:
-    sheet = Sheet("type", "status", "step", "attempt", "key", "age", "error", "id", numbers=("step", "attempt"))
+    sheet = Sheet("type", "status", "job", "attempt", "key", "age", "error", "id", numbers=("job", "attempt"))
     id = "01a1e608-3d52-7442-9372-c4e54fb234da"
     sheet.add_row("send-invoice-mail > archive-the-invoice", "cancelled", "2", "3", "customer-7", "3m20s", LONG, id)
 
