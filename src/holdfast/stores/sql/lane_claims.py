@@ -228,7 +228,7 @@ class LaneClaims:
             front = found.lanes[lane].front
             row = found.fronts.get(front or "")
             if front in found.claimed:
-                # With many ready tracks it stays among them: most jobs end before its turn comes again.
+                # If there are many ready tracks, this one stays ready: most jobs end before its turn comes again.
                 if track.parked is not None or found.unread is None or at > now:
                     parked = lane
             elif row is None or row.track != track.id:
