@@ -1,8 +1,9 @@
 """The graph of a chain as a drawing: positions of boxes and lines, calculated here and drawn by a template as SVG.
 
-The jobs of the chain form a column from top to bottom, below the job that started the chain. A frame to the left of a job
-has the chains that it waits for, and a frame to its right those that it started. A frame to the right of the last job has
-the jobs that wait for the chain. A frame has one line, however many boxes it contains, so that 300 boxes stay readable.
+The jobs of the chain form a column from top to bottom, below the job that started the chain. A frame to the left of a
+job has the chains that it waits for, and a frame to its right those that it started. A frame to the right of the last
+job has the jobs that wait for the chain. A frame has one line, however many boxes it contains, so that 300 boxes stay
+readable.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ class Start(Operation[list[Started]], frozen=True):
     job. Of several callers with the same key, exactly one creates a chain. If a job with the same id exists, its chain
     is returned, so a start may be sent again.
 
-    A job with the dedup scope `waiting` replaces the newest chain of its key whose first job is pending or blocked. That
-    first job keeps its id, its number and its creation time. It takes the input and the options of the new job, and has
-    no attempts. If there is no such chain, the job is created, also while another chain of the key runs. Raises
+    A job with the dedup scope `waiting` replaces the newest chain of its key whose first job is pending or blocked.
+    That first job keeps its id, its number and its creation time. It takes the input and the options of the new job,
+    and has no attempts. If there is no such chain, the job is created, also while another chain of the key runs. Raises
     DependencyCycle if the replaced chain would wait for itself.
 
     A job with a blocker that is not completed becomes blocked. Raises ChainNotFound for an unknown blocker.
