@@ -49,6 +49,8 @@ class Slots:
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = False
+        self._announced = False
+        """`freed` was called, and `room` was not called since."""
         self._runner = runner
         self._steps = steps
         self._held_claims = held_claims
@@ -59,6 +61,7 @@ class Slots:
 
     def room(self) -> Room:
         """What to claim now. Unwritten settlements count too, so that they do not pile up on a slow store."""
+        self._announced = False
         free, waiting = self.concurrency - len(self.tasks), len(self.ahead.waiting)
         if waiting > max(self._refill_at, 0) and waiting >= free:
             return Room(0)
@@ -81,6 +84,10 @@ class Slots:
             moving += each.record.type in fast and now - each.begun - each.ahead < OVERDUE
         longest = Estimate(*map(max, zip(*fast.values(), strict=True)))
         return ahead_size(self.concurrency, moving, longest, self.ahead.interval) if moving else 0
+
+    @property
+    def _may_claim(self) -> bool:
+        return len(self.ahead.waiting) <= self._refill_at or len(self.tasks) < self.concurrency
 
     @property
     def held(self) -> int:
@@ -128,24 +135,29 @@ class Slots:
 
     def _run(self, held_claims: Sequence[HeldClaim]) -> None:
         self._beginning = True
-        assert self._loop is not None
         for held_claim in held_claims:
-            task = self._loop.create_task(self._run_attempt(held_claim), name=held_claim.record.type)
-            if not task.done():  # with an eager task factory, a task may have ended already
-                self.tasks[task] = held_claim
+            self._create_task(held_claim)
         self._beginning = False
 
     def _run_next(self, now: float) -> None:
         """Begin jobs that were claimed ahead in the free slots, unless their leases may have expired."""
         if self._beginning:  # with an eager task factory, an attempt ends while others are begun
             return
+        self._beginning = True
         while len(self.tasks) < self.concurrency and (held_claim := self.ahead.next()) is not None:
             may_have_expired = now - held_claim.renewed >= self._runner.shortest_abort_after
             if self._stopping.is_set() or (may_have_expired and held_claim.expired):
                 self._runner.give_back(held_claim)
             else:
                 held_claim.ahead = now - held_claim.begun
-                self._run((held_claim,))
+                self._create_task(held_claim)
+        self._beginning = False
+
+    def _create_task(self, held_claim: HeldClaim) -> None:
+        assert self._loop is not None
+        task = self._loop.create_task(self._run_attempt(held_claim), name=held_claim.record.type)
+        if not task.done():  # with an eager task factory, a task may have ended already
+            self.tasks[task] = held_claim
 
     def _watch(self) -> None:
         """Release the jobs that wait if they do not begin in time."""
@@ -213,7 +225,8 @@ class Slots:
             self.ahead.stalled = False
             if self.ahead.waiting:
                 self._run_next(ended)
-            if len(self.ahead.waiting) <= self._refill_at or len(self.tasks) < self.concurrency:
+            if not self._announced and self._may_claim:
+                self._announced = True
                 self._freed()
 
 
