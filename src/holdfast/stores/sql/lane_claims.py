@@ -11,7 +11,7 @@ applied under the lock too: no change of a lane is missed. A track whose lane is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -64,9 +64,9 @@ class LaneClaims:
         """Perform a statement for each of these rows."""
         return Many(self._sql[name], rows)
 
-    def asked(self, tracks: Iterable[Track]) -> str:
-        """The parameter `tracks` of the statements that read jobs. SQLite reads the columns of the stored tracks."""
-        return as_text([track.id for track in tracks])
+    def asked(self, tracks: Sequence[Track]) -> dict[str, Any]:
+        """The tracks as parameters of the statements that read jobs. SQLite reads the columns of the stored tracks."""
+        return {"tracks": as_text([track.id for track in tracks])}
 
     def turn_instruction(self, turns: Sequence[tuple[str, int]]) -> Statement | Many:
         """Perform `track_turn` for these beginnings of the ids of tracks."""
@@ -148,7 +148,7 @@ class LaneClaims:
             return
         number = -(-limit // len(found.tracks))
         plain = [track for track in found.tracks if not self._orders(found, track)] if ordered else found.tracks
-        parameters = {"tracks": self.asked(plain), "limit": number, "now": context.now}
+        parameters = self.asked(plain) | {"limit": number, "now": context.now}
         rows: list[Row] = (yield Statement(self._sql["track_jobs"], parameters)) if plain else []
         by_id = {track.id: track for track in found.tracks}
         for columns in rows:
@@ -208,7 +208,7 @@ class LaneClaims:
         first = dict(found.following)
         first.update({track.id: context.now for track in found.tracks if track.jobs})
         if unread := [track for track in found.tracks if track.id not in first]:
-            first.update((yield Statement(self._sql["track_next"], {"tracks": self.asked(unread)})))
+            first.update((yield Statement(self._sql["track_next"], self.asked(unread))))
         if empty := [each.id for each in found.tracks if first[each.id] is None]:
             yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
         plain, parked = "order" not in found.kinds, found.choice.parked

@@ -172,7 +172,7 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
 select first.*, (select job.scheduled_at from holdfast.job
                   where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
                   order by job.scheduled_at, job.seq offset :limit::bigint limit 1)
-  from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
+  from unnest(:tracks::text[], :types::text[], :priorities::bigint[]) wanted (track, type, priority)
  cross join lateral (
     select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
            case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
@@ -221,7 +221,7 @@ select wanted.track,
        (select job.scheduled_at from holdfast.job
          where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
          order by job.scheduled_at limit 1)
-  from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
+  from unnest(:tracks::text[], :types::text[], :priorities::bigint[]) wanted (track, type, priority)
 
 -- track_save: write the state of locked tracks after a claim.
 with given as materialized (

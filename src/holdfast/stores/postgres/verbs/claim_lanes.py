@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -35,8 +35,12 @@ class _Lanes(LaneClaims):
         rows = [asdict(pair) for pair in pairs]
         return [{"pairs": as_text(rows), "limit": limit}] if rows else []
 
-    def asked(self, tracks: Iterable[Track]) -> str:
-        return as_text([{"track": each.id, "type": each.type, "priority": each.priority} for each in tracks])
+    def asked(self, tracks: Sequence[Track]) -> dict[str, Any]:
+        return {
+            "tracks": [each.id for each in tracks],
+            "types": [each.type for each in tracks],
+            "priorities": [each.priority for each in tracks],
+        }
 
     def turn_instruction(self, turns: Sequence[tuple[str, int]]) -> Statement:
         given = {

@@ -6,14 +6,15 @@ update holdfast_job
        progress = null, progress_note = null
  where seq in (select value from json_each(:seqs)) and +status = 'pending'
 
--- claim_chosen: assign a job with lanes to a worker, under a new token and lease.
--- Positional parameters: maximum of attempts, worker, token, end of the lease, now, now, the lane that the job holds by its
--- row alone or null, seq.
+-- claim_chosen: the same for jobs with lanes. `own`: they hold the one lane of their track by their rows alone.
+-- One statement takes half of the time of a statement per job.
 update holdfast_job
-   set status = 'running', attempt = attempt + 1, max_attempts = coalesce(max_attempts, ?),
-       worker = ?, token = ?, leased_until = ?, renewed_at = ?, started_at = ?,
-       progress = null, progress_note = null, lane = ?
- where seq = ? and +status = 'pending'
+   set status = 'running', attempt = attempt + 1, max_attempts = coalesce(max_attempts, :max_attempts),
+       worker = :worker, token = :token, leased_until = :leased_until, renewed_at = :now, started_at = :now,
+       progress = null, progress_note = null,
+       lane = case when :own then (select json_extract(track.lanes, '$[0]') from holdfast_track track
+                                    where track.track = holdfast_job.track) end
+ where seq in (select value from json_each(:seqs)) and +status = 'pending'
 
 -- claim_heads: the first pending job of each type that is not paused, due or not.
 select type.value, head.priority, head.scheduled_at

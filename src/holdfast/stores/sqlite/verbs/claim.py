@@ -9,7 +9,7 @@ from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs
 from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims
 from holdfast.stores.sql.lane_pass import choose_jobs, counted_jobs, own_lane
-from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
+from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 
 _HEADS = SQL["claim_heads"]
@@ -24,7 +24,7 @@ _JOBS_COUNTED = SQL["jobs_counted"]
 _TURN_READ = SQL["turn_read"]
 _TURN_SAVE = SQL["turn_save"]
 _LANES = LaneClaims(SQL)
-_NO_LANES: Mapping[int, str | None] = {}
+_NO_LANES: Mapping[int, bool] = {}
 
 _ID = FIELDS.index("id")
 _STATUS = FIELDS.index("status")
@@ -75,8 +75,8 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
         lanes_next = choice.lanes_next
         jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
         jobs += [(track.type, job.seq) for track, job in choice.taken]
-        lanes = {job.seq: own_lane(found, track) for track, job in choice.taken}
-        claimed += yield from _take(context, operation, jobs, lanes)
+        in_lanes = {job.seq: own_lane(found, track) is not None for track, job in choice.taken}
+        claimed += yield from _take(context, operation, jobs, in_lanes)
         if counted := counted_jobs(found):
             yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
         yield from _LANES.save(context, found, turn)
@@ -91,40 +91,27 @@ def _take(
     context: PlanContext,
     operation: ClaimJobs,
     due: list[tuple[str, int]],
-    lanes: Mapping[int, str | None] = _NO_LANES,
+    in_lanes: Mapping[int, bool] = _NO_LANES,
 ) -> Plan[list[Record]]:
-    """Claim these jobs, given by type and seq. `lanes`: which lanes they hold by their rows alone."""
+    """Claim these jobs, given by type and seq. `in_lanes`: those with lanes, and whether their rows hold one."""
     if not due:
         return []
     terms = {terms.type: terms for terms in operation.types}
-    by_type: dict[str, list[int]] = {}
+    alike: dict[tuple[str, bool | None], list[int]] = {}
     for type, seq in due:
-        by_type.setdefault(type, []).append(seq)
+        alike.setdefault((type, in_lanes.get(seq)), []).append(seq)
     seqs = as_json([seq for _, seq in due])
     rows = {row[0]: row for row in (yield Statement(_RECORDS, {"seqs": seqs}))}
-    for type, type_seqs in by_type.items():
-        max_attempts, leased_until = terms[type].max_attempts, context.now + terms[type].lease
-        if lanes:
-            rows_to_claim = (
-                (
-                    max_attempts, operation.worker, operation.token, leased_until, context.now, context.now,
-                    lanes.get(seq), seq,
-                )
-                for seq in type_seqs
-            )  # fmt: skip
-            yield Many(_CLAIM_CHOSEN, rows_to_claim)
-            continue
-        yield Statement(
-            _CLAIM,
-            {
-                "seqs": as_json(type_seqs),
-                "max_attempts": max_attempts,
-                "worker": operation.worker,
-                "token": operation.token,
-                "leased_until": leased_until,
-                "now": context.now,
-            },
-        )
+    for (type, own), some in alike.items():
+        parameters = {
+            "seqs": as_json(some),
+            "max_attempts": terms[type].max_attempts,
+            "worker": operation.worker,
+            "token": operation.token,
+            "leased_until": context.now + terms[type].lease,
+            "now": context.now,
+        }
+        yield Statement(_CLAIM, parameters) if own is None else Statement(_CLAIM_CHOSEN, {**parameters, "own": own})
     claimed = [
         _claimed(context, operation, rows[seq], terms[type].max_attempts, terms[type].lease) for type, seq in due
     ]
