@@ -8,9 +8,8 @@ from holdfast.worker.durations import Estimate
 
 WINDOW = 0.02
 """Seconds in which all jobs that are claimed ahead should begin."""
-STORE_WAITS = 4
-"""If attempts wait for their steps to be stored, the window is this many times as long: a claim takes as long."""
-LONGEST_WINDOW = 0.05
+STEPS_WINDOW = 0.05
+"""The same for types with steps. A claim and the writes of steps share the disk, so claims should be few."""
 MOST = 500
 """With jobs claimed ahead, a worker holds at most this many jobs, the running ones included."""
 ENGINE_SECONDS = 0.00005
@@ -41,7 +40,7 @@ def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float
     that the waits for the store overlap.
     """
     waiting = longest.slot - longest.handler
-    window = max(WINDOW, min(STORE_WAITS * waiting, LONGEST_WINDOW))
+    window = STEPS_WINDOW if waiting else WINDOW
     by_rate = window / (interval or longest.handler + waiting / moving + ENGINE_SECONDS)
     by_slots = window * moving / max(longest.handler, ENGINE_SECONDS)
     return max(0, int(min(by_rate, by_slots, MOST - concurrency)))

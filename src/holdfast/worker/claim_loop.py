@@ -153,6 +153,9 @@ class ClaimLoop:
     async def _fill(self, slots: Slots, room: Room) -> None:
         """Fill the free slots in one claim. If there are many, claim half: these start before the next claim."""
         room = room._replace(limit=min(room.limit, max(CLAIM_BATCH, slots.concurrency // 2)))
+        if room.finds_new and not room.limit:
+            # No slot is free. Handlers that have just begun write their steps first: their slots wait for that.
+            await asyncio.sleep(0)
         jobs, sent = await self._claimer.claim(room)
         self._turns.claimed(lease_clock() - sent)
         self._more = len(jobs) >= room.limit

@@ -22,7 +22,7 @@ from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUna
 from holdfast.worker.held_claims import HeldClaim
 
 BATCH = 500
-ENOUGH = 50
+ENOUGH = 100
 """Settlements that may be written later are written when there are this many."""
 LATEST = 0.05
 """Seconds that these settlements wait at most: as long as jobs that are claimed ahead wait for a slot."""
@@ -99,17 +99,24 @@ class Settler:
         await self._idle.wait()
 
     def _write_waiting(self) -> None:
+        self._stop_timer()
+        if self._waiting:
+            self._more.set()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._waiting:
-            self._more.set()
 
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as aside:
             while True:
                 await self._more.wait()
+                if self._timer is not None:
+                    # The next handlers write their steps first: their slots wait for that, and not for settlements.
+                    await asyncio.sleep(0)
+                    self._stop_timer()
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
                 if not self._waiting:
                     self._more.clear()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from holdfast import Retry
+from holdfast import Jobs, Retry
 from holdfast.core.record import Claim
-from holdfast.engine.operations import GetSteps
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import GetSteps, Settled
 from holdfast.stores.memory import MemoryStore
 from holdfast.worker.abort_signal import Signal
+from holdfast.worker.settler import ENOUGH, Settler
 from holdfast.worker.steps.step_store import Batches
 
 SIGNAL = Signal()
@@ -57,3 +59,38 @@ async def test_the_steps_of_the_next_handlers_join_the_next_write() -> None:
     assert asked == ("b", "next after a")
     may_answer.set_result(None)
     await asyncio.gather(*tasks)
+
+
+class RecordingStore(MemoryStore):
+    """A store that records the verbs, and answers in the next iteration of the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.performed: list[str] = []
+
+    async def perform(self, operation: Any, /) -> Any:
+        self.performed.append(operation.verb)
+        await asyncio.sleep(0)
+        return [[]] if isinstance(operation, GetSteps) else [Settled() for _ in operation.settlements]
+
+
+async def test_the_steps_of_the_next_handlers_are_written_before_settlements_that_may_wait() -> None:
+    store = RecordingStore()
+    batches: Batches[str, Any] = Batches(store, Retry(), GetSteps)
+    settler = Settler(store, Observers([], Jobs()), Retry(), "worker", written=lambda: None)
+    writing = asyncio.create_task(settler.run())
+    anything: Any = object()
+
+    async def handle(name: str, *following: str) -> None:
+        """A handler with one step. When it ends, enough settlements wait, and the next one begins in its slot."""
+        await batches.answer(batches.submit(name, SIGNAL), Claim(name, "token"), SIGNAL)
+        if following:
+            for _ in range(ENOUGH):
+                settler.submit(anything, anything, lambda *_: None, later=True)
+            await asyncio.create_task(handle(*following))
+
+    await handle("a", "next after a")
+    await settler.flush()
+    writing.cancel()
+
+    assert store.performed == ["get_steps", "get_steps", "settle"]
