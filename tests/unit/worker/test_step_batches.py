@@ -81,12 +81,14 @@ async def test_the_steps_of_the_next_handlers_are_written_before_settlements_tha
     writing = asyncio.create_task(settler.run())
     anything: Any = object()
 
+    def ignore(*answer: object) -> None: ...
+
     async def handle(name: str, *following: str) -> None:
         """A handler with one step. When it ends, enough settlements wait, and the next one begins in its slot."""
         await batches.answer(batches.submit(name, SIGNAL), Claim(name, "token"), SIGNAL)
         if following:
             for _ in range(ENOUGH):
-                settler.submit(anything, anything, lambda *_: None, later=True)
+                settler.submit(anything, anything, ignore, later=True)
             await asyncio.create_task(handle(*following))
 
     await handle("a", "next after a")
