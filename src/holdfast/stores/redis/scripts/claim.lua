@@ -176,7 +176,8 @@ local function claim_pass(tracks, unread)
   end)
   for _, priority in ipairs(levels) do
     local sets, those = {}, by_priority[priority] or {}
-    local size = math.max(5, math.ceil((limit - #taken) / math.max(1, #those)))
+    -- A claim of few jobs reads each set once, whichever of them has the jobs.
+    local size = math.min(math.max(1, limit - #taken), math.max(10, math.ceil((limit - #taken) / math.max(1, #those))))
     for _, term in ipairs(those) do
       sets[#sets + 1] = open_set(term, priority, size)
     end
