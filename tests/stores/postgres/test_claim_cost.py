@@ -12,7 +12,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs, RetryJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.verbs import claim_marks
+from holdfast.stores.postgres.verbs import scan_starts
 from holdfast.testing import ManualClock
 from holdfast.testing.builders import completed, failed, new_job, released
 from tests.servers.postgres import Postgres
@@ -22,13 +22,13 @@ TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
 @pytest.fixture
-def marks_clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Every claim leaves marks. Their age is measured by this clock, which the test moves."""
-    monkeypatch.setattr(claim_marks, "SLOW", 0)
-    monkeypatch.setattr(claim_marks, "DEAD", 0)
+def scan_clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Every claim keeps where the next one starts. The age is measured by this clock, which the test moves."""
+    monkeypatch.setattr(scan_starts, "SLOW", 0)
+    monkeypatch.setattr(scan_starts, "DEAD", 0)
     clock = SimpleNamespace(now=1.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(claim_marks, "time", clock)
+    monkeypatch.setattr(scan_starts, "time", clock)
     return clock
 
 
@@ -43,8 +43,8 @@ def claim(store: PostgresStore, limit: int) -> list[Record]:
     return store.perform_sync(ClaimJobs(TERMS, limit, "worker", new_token()))
 
 
-def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark: Record | None = None) -> int:
-    """The number of blocks that a claim of ten jobs reads, starting at the mark if there is one. It is rolled back."""
+def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, start: Record | None = None) -> int:
+    """The number of blocks that a claim of ten jobs reads, starting at this job if there is one. It is rolled back."""
     parameters: dict[str, Any] = {
         "now": None,
         "types": ["resize"],
@@ -57,10 +57,10 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark
         "token": "token",
         "finds_new": False,
     }
-    if mark is None:
+    if start is None:
         return blocks_of(plan(store, connection, "claim", parameters | {"alone": True}))
-    starts = {"marked": [mark.type], "priorities": [0], "scheduled": [mark.scheduled_at], "seqs": [mark.seq]}
-    return blocks_of(plan(store, connection, "claim_marked", parameters | starts))
+    starts = {"scanned": [start.type], "priorities": [0], "scheduled": [start.scheduled_at], "seqs": [start.seq]}
+    return blocks_of(plan(store, connection, "claim_from", parameters | starts))
 
 
 def test_a_long_history_does_not_slow_a_claim_down(store: PostgresStore, connection: psycopg.Connection) -> None:
@@ -97,15 +97,15 @@ def test_an_old_snapshot_does_not_make_claims_scan_dead_entries(
         store.perform_sync(Start(tuple(new_job() for _ in range(60))))
         (job,) = claim(store, 1)
 
-        marked, full = blocks_of_a_claim(store, connection, job), blocks_of_a_claim(store, connection)
+        from_the_start, full = blocks_of_a_claim(store, connection, job), blocks_of_a_claim(store, connection)
 
-        assert marked * 3 < full
+        assert from_the_start * 3 < full
         idle.execute("rollback")
     store.close_sync()
 
 
-def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
-    store: PostgresStore, address: str, marks_clock: SimpleNamespace
+def test_a_job_returned_to_pending_before_the_start_is_found_by_a_full_scan(
+    store: PostgresStore, address: str, scan_clock: SimpleNamespace
 ) -> None:
     store.perform_sync(Start(tuple(new_job() for _ in range(4))))
     (first,) = claim(store, 1)
@@ -115,12 +115,12 @@ def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
     other.close_sync()
     assert first.id not in {job.id for job in claim(store, 1)}
 
-    marks_clock.now += 3600
+    scan_clock.now += 3600
 
     assert first.id in {job.id for job in claim(store, 5)}
 
 
-@pytest.mark.usefixtures("marks_clock")
+@pytest.mark.usefixtures("scan_clock")
 def test_a_new_job_of_a_type_that_had_none_does_not_wait_for_the_full_scan(
     store: PostgresStore,
 ) -> None:
@@ -134,9 +134,9 @@ def test_a_new_job_of_a_type_that_had_none_does_not_wait_for_the_full_scan(
     assert [job.type for job in claimed] == ["resize", "index"]
 
 
-@pytest.mark.usefixtures("marks_clock")
+@pytest.mark.usefixtures("scan_clock")
 def test_with_the_clock_of_a_test_every_claim_is_a_full_scan(store: PostgresStore) -> None:
-    """Its time may not advance, so a job that returns to pending may stay before the mark forever."""
+    """Its time may not advance, so a job that returns to pending may stay before the start forever."""
     store.clock = ManualClock()
     store.perform_sync(Start((new_job(), new_job())))
     (first,), (second,) = claim(store, 1), claim(store, 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from holdfast.core.clock import Micros
 from holdfast.stores.postgres.plan import Begin, Plan, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs.claim_marks import ClaimMarks
+from holdfast.stores.postgres.verbs.scan_starts import ScanStarts
 from holdfast.stores.postgres.wakeups.notification import PipelinedNotify
 from holdfast.stores.sql import plan
 from holdfast.stores.sql.plan import Statement
@@ -27,7 +27,7 @@ class PlanContext(plan.PlanContext):
     """True for the first try of a verb outside a transaction. It may fail where a later try does not."""
     unsure: bool = False
     """True if an earlier try may have committed and only its answer was lost."""
-    marks: ClaimMarks = field(default_factory=ClaimMarks)
+    scan_starts: ScanStarts = field(default_factory=ScanStarts)
     notify: PipelinedNotify | None = None
     """Creates the NOTIFY that is pipelined behind a statement; None if the hints are sent after the verb."""
     notified: bool = False

@@ -29,8 +29,8 @@ from holdfast.stores.postgres.connection.transaction import (
 from holdfast.stores.postgres.errors import translated
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.retrying import Tries
-from holdfast.stores.postgres.verbs.claim_marks import ClaimMarks
 from holdfast.stores.postgres.verbs.plans import plan
+from holdfast.stores.postgres.verbs.scan_starts import ScanStarts
 from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.stores.sql.repeated_hints import RepeatedHints
 from holdfast.stores.wakeup_address import wakeups_at
@@ -51,7 +51,7 @@ class PostgresStore(Store):
         self._given_wakeups = self.address.wakeups if wakeups is None else wakeups
         self._choose_wakeups()
         self._render = Renderer.of(self.schema, Style.NUMBERED)
-        self._marks = ClaimMarks()
+        self._scan_starts = ScanStarts()
         self._connections = Connections(self.address, self._render)
         self._replica = None if self.address.replica is None else Replica(self.address.replica, self._render)
         self._opened = self._reopen_listener = False
@@ -102,7 +102,7 @@ class PostgresStore(Store):
         if self._reopen_listener and self._listener is not None:
             self._reopen_listener = False
             uninterrupted(partial(self._listener.open, 0))
-        return PlanContext(clock=None if self.clock is None else self.clock(), marks=self._marks)
+        return PlanContext(clock=None if self.clock is None else self.clock(), scan_starts=self._scan_starts)
 
     def _first_context(self, operation: Operation[Any]) -> PlanContext:
         """The context of a first try. A statement that commits by itself may have its NOTIFY pipelined behind it."""
@@ -239,7 +239,7 @@ class PostgresStore(Store):
 
     def forget_parent(self) -> None:
         """In a forked child: drop the connections of the parent. The child opens new ones at their first use."""
-        self._marks = ClaimMarks()
+        self._scan_starts = ScanStarts()
         self._connections = Connections(self.address, self._render)
         if self._replica is not None and self.address.replica is not None:
             self._replica = Replica(self.address.replica, self._render)

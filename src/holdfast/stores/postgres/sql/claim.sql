@@ -117,7 +117,7 @@ select claimed.*, case when :finds_new::boolean then claimed.seq in (select due.
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true
 
--- claim_marked: claim due jobs, best first, starting where the last claims ended.
+-- claim_from: claim due jobs, best first, starting where the last claims ended.
 -- Used while an old snapshot keeps vacuum from removing the entries of claimed jobs. See claim for the rest.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
@@ -128,22 +128,22 @@ with clock as materialized (
       from unnest(:types::text[], :leases::bigint[], :limits::bigint[], :aheads::boolean[])
            terms (type, lease, max_attempts, ahead)
      where terms.type not in (select paused.type from holdfast.paused)
-), marked as materialized (
-    -- A mark in the future means that the clock was set back.
-    select mark.type, mark.priority, mark.scheduled_at, mark.seq, wanted.ahead
+), scan as materialized (
+    -- A start in the future means that the clock was set back.
+    select given.type, given.priority, given.scheduled_at, given.seq, wanted.ahead
       from clock, wanted
-      join unnest(:marked::text[], :priorities::bigint[], :scheduled::bigint[], :seqs::bigint[])
-           mark (type, priority, scheduled_at, seq) on mark.type = wanted.type
-     where mark.scheduled_at <= clock.now
+      join unnest(:scanned::text[], :priorities::bigint[], :scheduled::bigint[], :seqs::bigint[])
+           given (type, priority, scheduled_at, seq) on given.type = wanted.type
+     where given.scheduled_at <= clock.now
 ), ranked as (
-    select marked.type, marked.priority, marked.ahead,
-           row_number() over (order by marked.priority desc, first.scheduled_at, first.seq) as place
-      from marked
+    select scan.type, scan.priority, scan.ahead,
+           row_number() over (order by scan.priority desc, first.scheduled_at, first.seq) as place
+      from scan
      cross join lateral (
         select job.scheduled_at, job.seq
           from holdfast.job
-         where job.status = 'pending' and job.type = marked.type and job.track is null and job.priority = marked.priority
-           and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
+         where job.status = 'pending' and job.type = scan.type and job.track is null and job.priority = scan.priority
+           and (job.scheduled_at, job.seq) >= (scan.scheduled_at, scan.seq)
            and job.scheduled_at <= (select clock.now from clock)
          order by job.track, job.scheduled_at, job.seq
          limit :limit::bigint + :ahead::bigint) first
@@ -158,12 +158,12 @@ with clock as materialized (
 ), due as materialized (
     select first.seq, first.new
       from share
-      join marked on marked.type = share.type and marked.priority = share.priority
+      join scan on scan.type = share.type and scan.priority = share.priority
      cross join lateral (
         select job.seq, job.started_at is null as new
           from holdfast.job
          where job.status = 'pending' and job.type = share.type and job.track is null and job.priority = share.priority
-           and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
+           and (job.scheduled_at, job.seq) >= (scan.scheduled_at, scan.seq)
            and job.scheduled_at <= (select clock.now from clock)
          order by job.track, job.scheduled_at, job.seq
          limit share.jobs

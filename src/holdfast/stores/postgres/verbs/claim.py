@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
@@ -11,10 +13,11 @@ from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, has_record, record
 from holdfast.stores.postgres.verbs.claim_lanes import claim_with_lanes
+from holdfast.stores.postgres.verbs.scan_starts import ScanStart
 from holdfast.stores.sql.plan import Row, Statement
 
 _CLAIM = SQL["claim"]
-_CLAIM_MARKED = SQL["claim_marked"]
+_CLAIM_FROM = SQL["claim_from"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
 _LANES_PRESENT = SQL["lanes_present"]
 
@@ -44,23 +47,9 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         "alone": True,
         "finds_new": op.finds_new,
     }
+    if starts := context.scan_starts.of(terms):
+        return (yield from _claim_from(starts, context, op, parameters))
     claimed = ClaimedJobs()
-    if marks := context.marks.of(terms):
-        ((with_lanes,),) = yield Statement(_LANES_PRESENT, {"types": list(terms), "now": context.clock})
-        if with_lanes:
-            return (yield from claim_with_lanes(context, op, parameters))
-        types, priorities, scheduled, seqs = (list(column) for column in zip(*marks, strict=True))
-        starts = {"marked": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
-        claimed, *_ = _claimed(
-            context,
-            (
-                yield Statement(
-                    _CLAIM_MARKED, {name: value for name, value in parameters.items() if name != "alone"} | starts
-                )
-            ),
-        )
-        context.marks.advance(claimed)
-        return claimed
     while not claimed or len(claimed) < op.limit:
         limit = op.limit - len(claimed)
         rows = yield Statement(_CLAIM, parameters | {"limit": limit})
@@ -68,13 +57,29 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
             rest = replace(op, limit=limit)
             return [*claimed, *(yield from claim_with_lanes(context, rest, parameters))]
         more, several, spent, dead = _claimed(context, rows)
-        # Not with the clock of a test: jobs that return to pending have the time of the mark, which would hide them.
+        # Not with the clock of a test: jobs that return to pending have the time of the start, which would hide them.
         if context.clock is None:
-            context.marks.scanned(terms, more, spent, dead)
+            context.scan_starts.scanned(terms, more, spent, dead)
         claimed = ClaimedJobs([*claimed, *more], {*claimed.new, *more.new}) if claimed else more
         if not more or not several:
             # With several levels, other workers may have emptied one of them while another level has more jobs.
             break
+    return claimed
+
+
+def _claim_from(
+    starts: list[ScanStart], context: PlanContext, op: ClaimJobs, parameters: dict[str, Any]
+) -> Plan[list[Record]]:
+    """Claim jobs of the index from where the last claims ended."""
+    present = {name: parameters[name] for name in ("types", "now")}
+    ((with_lanes,),) = yield Statement(_LANES_PRESENT, present)
+    if with_lanes:
+        return (yield from claim_with_lanes(context, op, parameters))
+    types, priorities, scheduled, seqs = (list(column) for column in zip(*starts, strict=True))
+    parameters = parameters | {"scanned": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
+    del parameters["alone"]
+    claimed, *_ = _claimed(context, (yield Statement(_CLAIM_FROM, parameters)))
+    context.scan_starts.advance(claimed)
     return claimed
 
 

@@ -75,8 +75,8 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         idle |= newly_idle
         limit = 0 if newly_idle else limit
         plain = yield from _plain_priorities(context, types, limit)
-        choice = choose_jobs(found, plain, limit=limit, now=context.now, lanes_next=context.marks.lanes_next)
-        context.marks.lanes_next = choice.lanes_next
+        choice = choose_jobs(found, plain, limit=limit, now=context.now, lanes_next=context.scan_starts.lanes_next)
+        context.scan_starts.lanes_next = choice.lanes_next
         jobs: list[Record] = []
         if choice.taken:
             seqs = [job.seq for _, job in choice.taken]

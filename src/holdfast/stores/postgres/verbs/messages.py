@@ -35,7 +35,7 @@ def send(context: PlanContext, op: SendMessage) -> Plan[bool]:
         for row in (yield Statement(_WAKE, {"id": job_id, "token": token, "now": context.now})):
             context.record("hurried", *row)
             context.hints.due.add(row[2])
-            context.marks.forget()
+            context.scan_starts.forget()
         yield from context.write_events()
     return True
 

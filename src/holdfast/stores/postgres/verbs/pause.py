@@ -25,5 +25,5 @@ def resume(context: PlanContext, op: Resume) -> Plan[None]:
     changed = {type for (type,) in (yield Statement(_RESUME, {"types": list(op.types)}))}
     named = [type for type in dict.fromkeys(op.types) if type in changed]
     yield from write_audit(context, op.audit, "resume", [(type, None) for type in named])
-    context.marks.forget()
+    context.scan_starts.forget()
     context.hints.due.update(op.types)

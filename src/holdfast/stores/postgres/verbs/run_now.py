@@ -31,5 +31,5 @@ def run_now(context: PlanContext, op: RunNow, *, since: Micros | None = None) ->
     for job in pending:
         context.hints.due.add(job.type)
         context.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
-    context.marks.forget()
+    context.scan_starts.forget()
     return (yield from updated_records(context, op.job_ids, jobs))

@@ -246,7 +246,7 @@ def _add_hints(context: PlanContext, settlement: Settlement, found: JobState) ->
     if settlement.status is Status.PENDING:
         context.hints.due.add(found.type)
         if settlement.outcome == "released":
-            context.marks.forget()
+            context.scan_starts.forget()
     elif following is None:
         context.hints.finished.add(found.chain_id)
     elif not following.after:

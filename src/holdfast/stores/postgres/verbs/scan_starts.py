@@ -1,9 +1,9 @@
-"""Marks in the index of due jobs, where the next claim starts to scan.
+"""Where the next claim starts to scan the index of due jobs.
 
 Claimed rows leave dead entries at the front of the index of due jobs. Vacuum removes them, but not while a session
 holds an old snapshot. Then each claim scans all entries that were claimed since. So if a claim is slow and there are
-many dead rows, it leaves a mark where it ended, and the next claims start there. A type of which it claimed no job gets
-a mark for the default priority, so that new jobs of it do not wait. Jobs that become due before the mark (returned to
+many dead rows, its end is kept as a start, and the next claims scan from there. A type of which it claimed no job gets
+a start for the default priority, so that new jobs of it do not wait. Jobs that become due before the start (returned to
 pending, or committed late), and jobs of a new priority, are found by the next full scan. A full scan runs every second,
 or after twenty times the duration of the last one.
 """
@@ -25,11 +25,11 @@ at half as many, so a session keeps it from removing them."""
 
 
 LATE: Micros = SECOND
-"""How long before the last claimed job the mark of a type without claimed jobs lies: the transaction of a job that was
+"""How long before the last claimed job the start of a type without claimed jobs lies: the transaction of a job that was
 due earlier may have been committed after the scan."""
 
 
-class ClaimMark(NamedTuple):
+class ScanStart(NamedTuple):
     """Where the scan of one type and priority starts."""
 
     type: str
@@ -38,24 +38,24 @@ class ClaimMark(NamedTuple):
     seq: int
 
 
-class ClaimMarks:
-    """The marks of one store object. Shared by threads and tasks. A lost mark costs time, never a job."""
+class ScanStarts:
+    """The starts of one store object. Shared by threads and tasks. A lost start costs time, never a job."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._marks: dict[tuple[str, int], ClaimMark] = {}
+        self._starts: dict[tuple[str, int], ScanStart] = {}
         self._full_scan_at = 0.0
         self._known: frozenset[str] = frozenset()
         self.lanes_next = False
         """Whether a job with lanes is next, at equal priority."""
 
-    def of(self, types: Iterable[str]) -> list[ClaimMark]:
+    def of(self, types: Iterable[str]) -> list[ScanStart]:
         """Where to start for each type and priority; empty if a full scan is due."""
-        if not self._marks or time.monotonic() >= self._full_scan_at or not self._known.issuperset(types):
+        if not self._starts or time.monotonic() >= self._full_scan_at or not self._known.issuperset(types):
             return []
         with self._lock:
             wanted = set(types)
-            return [mark for mark in self._marks.values() if mark.type in wanted]
+            return [start for start in self._starts.values() if start.type in wanted]
 
     def scanned(self, types: Iterable[str], claimed: Sequence[Record], spent: Micros, dead: int) -> None:
         """A full scan of these types claimed these jobs, best first. `spent` is its duration.
@@ -63,11 +63,11 @@ class ClaimMarks:
         `dead` is the number of dead rows.
         """
         if spent < SLOW or dead < DEAD:
-            if self._marks:
+            if self._starts:
                 self.forget()
             return
         with self._lock:
-            self._marks.clear()
+            self._starts.clear()
             self._known = frozenset(types)
             self._full_scan_at = time.monotonic() + max(1.0, 20 * spent / SECOND)
             if claimed:
@@ -75,16 +75,16 @@ class ClaimMarks:
                 last = claimed[-1]
                 begin = last.scheduled_at - LATE if last.priority <= 0 else 0
                 idle = self._known - {job.type for job in claimed}
-                self._marks |= {(type, 0): ClaimMark(type, 0, begin, 0) for type in idle}
+                self._starts |= {(type, 0): ScanStart(type, 0, begin, 0) for type in idle}
         self.advance(claimed)
 
     def advance(self, claimed: Iterable[Record]) -> None:
         """These jobs were claimed. The next scan starts at the first of them, because some may return to pending."""
         with self._lock:
             for job in sorted(claimed, key=lambda job: (job.scheduled_at, job.seq), reverse=True):
-                self._marks[job.type, job.priority] = ClaimMark(job.type, job.priority, job.scheduled_at, job.seq)
+                self._starts[job.type, job.priority] = ScanStart(job.type, job.priority, job.scheduled_at, job.seq)
 
     def forget(self) -> None:
         """The next claim is a full scan: an older job may be due again."""
         with self._lock:
-            self._marks.clear()
+            self._starts.clear()
