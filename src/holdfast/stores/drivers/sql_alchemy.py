@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 _CALLBACKS = "holdfast.after_commit"
+_ENGINE_LOGGER = "sqlalchemy.engine.Engine"
+"""The logger of every engine. An engine with a `logging_name` uses the child of this name."""
+
+_executing: ContextVar[bool] = ContextVar("holdfast_executing", default=False)
+"""Whether this thread or task executes one of our statements."""
 
 
 def blocking(tx: Any) -> SqlAlchemyDriver | None:
@@ -132,14 +139,21 @@ def _joins_another(session: Session) -> bool:
 
 @contextmanager
 def _unlogged(connection: Connection) -> Generator[None]:
-    """Keep our statements out of the log of an engine with `echo`: their parameters are tokens and payloads."""
-    logs: Any = connection
-    echo = logs._echo
-    logs._echo = False
+    """Keep our statements out of the log of the engine: their parameters are tokens and payloads.
+
+    Only records of this task are dropped: other tasks use the same engine, and their statements are still logged.
+    """
+    name = connection.engine.logging_name
+    logging.getLogger(_ENGINE_LOGGER if name is None else f"{_ENGINE_LOGGER}.{name}").addFilter(_is_logged)
+    reset = _executing.set(True)
     try:
         yield
     finally:
-        logs._echo = echo
+        _executing.reset(reset)
+
+
+def _is_logged(record: logging.LogRecord) -> bool:
+    return not _executing.get()
 
 
 def _send(session: Session) -> None:
