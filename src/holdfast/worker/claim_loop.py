@@ -19,7 +19,7 @@ from holdfast.worker.claimer import Claimer
 from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.reaper import LeaseReaper
 from holdfast.worker.slots import Slots
-from holdfast.worker.turns import Turns
+from holdfast.worker.stagger import Stagger
 
 MINIMUM_SLEEP = 0.05
 CLAIM_BATCH = 100
@@ -45,7 +45,7 @@ class ClaimLoop:
         poll_without_wakeups: float,
         recovery: Retry,
         stopping: asyncio.Event,
-        turns: Turns,
+        stagger: Stagger,
     ) -> None:
         self._store = store
         self._claimer = claimer
@@ -57,12 +57,12 @@ class ClaimLoop:
         self._poll_without_wakeups = poll_without_wakeups
         self._recovery = recovery
         self._stopping = stopping
-        self._turns = turns
+        self._stagger = stagger
         self._wake_flag = WakeFlag()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._looking = False
-        """The sleep was ended to look whether a job is due, and to claim only then: it is the turn of other workers."""
+        self._checking = False
+        """The sleep was ended to claim only if a job is still due: another worker was the first to claim."""
         self.error: StoreReplaced | None = None
         """The error that stopped the loop."""
         self._more = True
@@ -72,28 +72,28 @@ class ClaimLoop:
 
     def wake(self) -> None:
         """End the sleep: the loop claims again, or stops if it should."""
-        self._looking = False
+        self._checking = False
         self._wake_flag.set()
 
     def receive(self, hints: Hints) -> None:
-        """Wake the loop if the hints concern one of the worker's types, at once or when it is the worker's turn."""
+        """Wake the loop if the hints concern one of the worker's types, at once or after the delay of its rank."""
         if hints.anything:
             self.wake()
         elif due := hints.due.intersection(self._types):
-            delay = self._turns.delay(due)
+            delay = self._stagger.delay(due)
             if not delay or self._loop is None:
                 self.wake()
             elif self._timer is None:
                 with suppress(RuntimeError):  # the event loop is closed
-                    self._loop.call_soon_threadsafe(self._look_after, delay)
+                    self._loop.call_soon_threadsafe(self._check_after, delay)
 
-    def _look_after(self, delay: float) -> None:
+    def _check_after(self, delay: float) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(delay, self._look)
+            self._timer = asyncio.get_running_loop().call_later(delay, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._timer = None
-        self._looking = True
+        self._checking = True
         self._wake_flag.set()
 
     def slot_freed(self) -> None:
@@ -145,9 +145,9 @@ class ClaimLoop:
             if (room.limit if self._slots_only else room.total) <= 0:
                 await self._wake_flag.wait(self._poll_interval)
         else:
-            rung = await self._sleep(slots)
+            woken = await self._sleep(slots)
             self._more = True
-            if rung:
+            if woken:
                 self._observers.emit("woken", worker=self._worker_id)
 
     async def _fill(self, slots: Slots, room: Room) -> None:
@@ -157,7 +157,7 @@ class ClaimLoop:
             # No slot is free. Handlers that have just begun write their steps first: their slots wait for that.
             await asyncio.sleep(0)
         jobs, sent = await self._claimer.claim(room)
-        self._turns.claimed(lease_clock() - sent)
+        self._stagger.claimed(lease_clock() - sent)
         self._more = len(jobs) >= room.limit
         self._slots_only = len(jobs) < room.total
         slots.begin(jobs, sent, room.fast)
@@ -171,18 +171,18 @@ class ClaimLoop:
         for _ in range(2):
             await asyncio.sleep(0)
         while True:
-            looked, self._looking = self._looking, False
+            checking, self._checking = self._checking, False
             due = await self._store.perform(NextDue(self._types))
-            if looked and due is not None and due <= 0:
+            if checking and due is not None and due <= 0:
                 return True
-            wait, late = poll, 0.0
+            wait, delay = poll, 0.0
             if due is not None:
                 # A due job could not be claimed: its row is locked, or its lease is not reaped yet. Do not retry at
-                # once. A job that will be due wakes all workers: they look for it in turns.
-                late = self._turns.delay(self._types) if due > 0 else 0.0
-                wait = min(wait, late + max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
-            rung = await self._wake_flag.wait(wait)
-            if not rung and late and wait < poll:
-                self._looking = True
-            if not self._looking or self._stopping.is_set():
-                return rung
+                # once. A job that will be due wakes all workers: their checks are staggered.
+                delay = self._stagger.delay(self._types) if due > 0 else 0.0
+                wait = min(wait, delay + max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
+            woken = await self._wake_flag.wait(wait)
+            if not woken and delay and wait < poll:
+                self._checking = True
+            if not self._checking or self._stopping.is_set():
+                return woken

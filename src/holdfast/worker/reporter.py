@@ -22,7 +22,7 @@ from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 from holdfast.registry.jobs import Jobs
-from holdfast.worker.turns import Turns
+from holdfast.worker.stagger import Stagger
 
 SECOND_REPORT = 5.0
 """Seconds after the first report: workers that start at the same time know each other then."""
@@ -54,14 +54,14 @@ class Reporter:
         recovery: Retry,
         *,
         drain: Callable[[], None],
-        turns: Turns,
+        stagger: Stagger,
     ) -> None:
         self._store = store
         self._worker = worker
         self._observers = observers
         self._recovery = recovery
         self._drain = drain
-        self._turns = turns
+        self._stagger = stagger
         self._drained = False
         self._ended = False
         self.reported = asyncio.Event()
@@ -106,7 +106,7 @@ class Reporter:
         self._worker = replace(self._worker, started_at=report.started_at)
         self.reported.set()
         live = await self._store.perform(GetWorkers())
-        self._turns.learn(live)
+        self._stagger.learn(live)
         if report.draining and not self._drained:
             self._drained = True
             log.info("worker %s stops: an operator drains it", self._worker.id)

@@ -19,8 +19,8 @@ from holdfast.worker.lease_guard import LeaseGuard
 from holdfast.worker.pruner import Pruner
 from holdfast.worker.renewer import Renewer
 from holdfast.worker.reporter import Reporter
+from holdfast.worker.stagger import Stagger
 from holdfast.worker.ticker import Ticker
-from holdfast.worker.turns import Turns
 
 
 class ShardDuties:
@@ -40,10 +40,10 @@ class ShardDuties:
         shortest_lease: float,
         renew_interval: float,
         drain: Callable[[], None],
-        turns: Turns,
+        stagger: Stagger,
     ) -> None:
         self._shard = shard
-        self.reporter = Reporter(shard, row, observers, recovery, drain=drain, turns=turns)
+        self.reporter = Reporter(shard, row, observers, recovery, drain=drain, stagger=stagger)
         self.renewer = Renewer(shard, claims, observers, row.id, shortest=shortest_lease, interval=renew_interval)
         self._ticker = Ticker(
             shard, jobs, observers, row.id, poll_interval=poll_interval, poll_without_wakeups=poll_without_wakeups,

@@ -37,9 +37,9 @@ from holdfast.worker.settler import Settler
 from holdfast.worker.shard_duties import ShardDuties
 from holdfast.worker.shard_parts import claims_on, settler_of, steps_of_worker
 from holdfast.worker.slots import Slots
+from holdfast.worker.stagger import Stagger
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
-from holdfast.worker.turns import Turns
 from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
 
 
@@ -94,7 +94,7 @@ class Worker:
         self._processes = Processes(self._threads, memory_limit=memory_limit)
         for job_type in (each for each in types_run.values() if each.executor == "process"):
             self._processes.check(job_type)
-        self._held_claims, turns = HeldClaims(), Turns(self.id)
+        self._held_claims, stagger = HeldClaims(), Stagger(self.id)
         self._lifespans = Lifespans(client.jobs)
         self.on_drain = self.stop
         """Called when an operator drains this worker. A process with its own grace period replaces it."""
@@ -105,7 +105,7 @@ class Worker:
                 recovery=recovery, poll_interval=seconds(poll_interval),
                 poll_without_wakeups=seconds(poll_without_wakeups), shortest_lease=self._shortest_lease,
                 renew_interval=min(options.renew_interval for options in self._options.values()),
-                drain=self._drain_requested, turns=turns,
+                drain=self._drain_requested, stagger=stagger,
             )
             for shard in self._store.shards
         ]  # fmt: skip
@@ -123,7 +123,7 @@ class Worker:
             LeaseReaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
             self._observers, self.id, types=self._types, poll_interval=seconds(poll_interval),
             poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
-            turns=turns,
+            stagger=stagger,
         )  # fmt: skip
         self._settler = settler_of(
             self._store,

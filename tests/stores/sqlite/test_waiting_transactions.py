@@ -154,14 +154,14 @@ async def test_a_task_that_is_cancelled_at_its_timeout_is_cancelled(
     store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
     await store.open()
     hold = await store.begin()
-    turns = write_queue(path)
-    withdraw = turns.withdraw
+    queue = write_queue(path)
+    withdraw = queue.withdraw
 
     def withdraw_and_cancel(waiter: Waiter) -> bool:
         asyncio.get_running_loop().call_soon(late.cancel)
         return withdraw(waiter)
 
-    monkeypatch.setattr(turns, "withdraw", withdraw_and_cancel)
+    monkeypatch.setattr(queue, "withdraw", withdraw_and_cancel)
     late = asyncio.ensure_future(store.begin())
 
     with pytest.raises(asyncio.CancelledError):

@@ -179,7 +179,7 @@ class Transactions:
     def _lend(self, waiter: Waiter) -> LentConnection:
         """A connection in a new transaction. The waiter is admitted. After an error the caller removes the waiter."""
         if self._closed:
-            raise RuntimeError(f"{self.file.name} was closed while this transaction waited for its turn")
+            raise RuntimeError(f"{self.file.name} was closed while this transaction waited in the write queue")
         with translated(self.file.name):
             connection = self._idle.pop() if self._idle else self.file.connect_as(LentConnection)
             try:

@@ -215,7 +215,7 @@ class Writer:
             wake_callers([request])
 
     def _refusal(self) -> RuntimeError:
-        return RuntimeError(f"{self._file.name} was closed while this waited for its turn to write")
+        return RuntimeError(f"{self._file.name} was closed while this operation waited in the write queue")
 
     def _perform_waiting(self, together: list[WriteRequest]) -> None:
         """Perform the waiting requests and add them to `together`. The caller wakes their callers afterwards."""

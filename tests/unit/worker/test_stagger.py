@@ -1,4 +1,4 @@
-"""In which order many idle workers look for a new job."""
+"""After which delays many idle workers check for a new job."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from holdfast.core.worker_record import WorkerRecord
-from holdfast.worker.turns import CLAIMS, LONGEST, SMALL_FLEET, SOON, SOON_WORKERS, Turns
+from holdfast.worker.stagger import CLAIMS, LONGEST, SMALL_FLEET, SOON, SOON_WORKERS, Stagger
 
 FLEET = 64
 
@@ -15,7 +15,7 @@ FLEET = 64
 @pytest.fixture
 def second(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1_000_000.5]
-    monkeypatch.setattr("holdfast.worker.turns.time.time", lambda: now[0])
+    monkeypatch.setattr("holdfast.worker.stagger.time.time", lambda: now[0])
     return now
 
 
@@ -27,7 +27,7 @@ def test_one_worker_claims_at_once_and_few_soon(second: list[float]) -> None:
     assert max(delays) < 1.0
 
 
-def test_later_turns_wait_longer_on_a_slow_store_but_never_more_than_a_second(second: list[float]) -> None:
+def test_delays_grow_on_a_slow_store_but_never_above_a_second(second: list[float]) -> None:
     fleet = _fleet(FLEET)
     for each in fleet:
         each.claimed(0.05)
@@ -38,7 +38,7 @@ def test_later_turns_wait_longer_on_a_slow_store_but_never_more_than_a_second(se
     assert delays[-1] == LONGEST
 
 
-def test_every_worker_has_the_first_turn_at_some_time(second: list[float]) -> None:
+def test_every_worker_is_the_first_at_some_time(second: list[float]) -> None:
     fleet = _fleet(8)
     first: Counter[int] = Counter()
     for _ in range(400):
@@ -54,28 +54,28 @@ def test_a_small_fleet_claims_at_once(second: list[float]) -> None:
 
 
 def test_a_worker_that_knows_no_others_claims_at_once(second: list[float]) -> None:
-    assert Turns("alone").delay({"resize"}) == 0.0
+    assert Stagger("alone").delay({"resize"}) == 0.0
 
 
-def test_workers_of_other_types_and_workers_that_drain_have_no_turn(second: list[float]) -> None:
+def test_workers_of_other_types_and_workers_that_drain_are_not_counted(second: list[float]) -> None:
     others = [_record(f"other-{number}", "render") for number in range(FLEET)]
     draining = [_record(f"draining-{number}", "resize", draining=True) for number in range(FLEET)]
-    worker = Turns("w")
+    worker = Stagger("w")
     worker.learn([_record("w", "resize"), *others, *draining])
 
     assert worker.delay({"resize"}) == 0.0
 
 
-def test_the_earliest_turn_of_several_types_counts(second: list[float]) -> None:
-    worker = Turns("w")
+def test_the_shortest_delay_of_several_types_counts(second: list[float]) -> None:
+    worker = Stagger("w")
     worker.learn([_record("w", "a", "b"), *(_record(f"other-{number}", "a") for number in range(FLEET))])
 
     assert worker.delay({"a", "b"}) == 0.0
 
 
-def _fleet(size: int) -> list[Turns]:
+def _fleet(size: int) -> list[Stagger]:
     records = [_record(f"worker-{number}", "resize") for number in range(size)]
-    fleet = [Turns(each.id) for each in records]
+    fleet = [Stagger(each.id) for each in records]
     for each in fleet:
         each.learn(records)
     return fleet

@@ -1,4 +1,4 @@
-"""Which of many idle workers claims a new job: without turns, one start would cause a claim of every worker."""
+"""Staggers the claims of idle workers after a wake-up: otherwise one start would cause a claim of every worker."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ LATER_WORKERS: Final = 16
 LATEST: Final = 0.25
 """The remaining workers check between `LATER` and this many seconds after the start."""
 CLAIMS: Final = 4
-"""On a slow store, the second turn comes after this many times the duration of a claim, and the others later too."""
+"""On a slow store, the second worker checks after this many times the duration of a claim, and the others later too."""
 LONGEST: Final = 1.0
-"""Seconds. No turn comes later than this."""
+"""Seconds. No worker checks later than this."""
 
 
-class Turns:
-    """The order in which the live workers of a type look for a new job. It changes every second.
+class Stagger:
+    """The delay after which this worker checks for a new job: by its rank among the live workers of the type.
 
-    All workers calculate the same order from the list of live workers, so that no message is needed. If their lists
-    or their clocks differ, a start causes a few claims more, or the job waits for the second worker.
+    All workers calculate the same order from the list of live workers, so that no message is needed. The order changes
+    every second. If the lists or the clocks of workers differ, a start causes a few claims more, or the job waits for
+    the second worker.
     """
 
     def __init__(self, worker_id: str) -> None:

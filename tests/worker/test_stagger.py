@@ -21,7 +21,7 @@ STARTS = 20
 
 @pytest.fixture
 def store(clock: ManualClock) -> Store:
-    """Only with wake-ups: a worker that polls has no turn."""
+    """Only with wake-ups: claims of workers that poll are not staggered."""
     store = MemoryStore(clock=clock)
     clock.subscribe(lambda: store.wakeups.send(ANYTHING))
     return store
@@ -31,10 +31,10 @@ async def test_a_start_causes_few_claims_of_many_idle_workers(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So long that no worker looks before the first one has claimed, however busy the machine is.
-    monkeypatch.setattr("holdfast.worker.turns.SOON", 5.0)
-    monkeypatch.setattr("holdfast.worker.turns.LATER", 10.0)
-    monkeypatch.setattr("holdfast.worker.turns.LATEST", 20.0)
-    monkeypatch.setattr("holdfast.worker.turns.LONGEST", 20.0)
+    monkeypatch.setattr("holdfast.worker.stagger.SOON", 5.0)
+    monkeypatch.setattr("holdfast.worker.stagger.LATER", 10.0)
+    monkeypatch.setattr("holdfast.worker.stagger.LATEST", 20.0)
+    monkeypatch.setattr("holdfast.worker.stagger.LONGEST", 20.0)
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)
 
@@ -46,24 +46,24 @@ async def test_a_start_causes_few_claims_of_many_idle_workers(
         for each in fleet:
             worker = await workers.enter_async_context(harness.worker(worker_id=each.id, poll_interval=600))
             await worker._duties[0].reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
-            worker._duties[0].reporter._turns.learn(fleet)  # pyright: ignore[reportPrivateUsage]
+            worker._duties[0].reporter._stagger.learn(fleet)  # pyright: ignore[reportPrivateUsage]
         before = _claims(faulty)
         for _ in range(STARTS):
             await harness.ended(await harness.start(hello.bind()))
         caused = _claims(faulty) - before
 
-    # A worker whose claim was full claims again; none is full here. The first turn changes every second.
+    # A worker whose claim was full claims again; none is full here. The first worker changes every second.
     assert caused <= 2 * STARTS
 
 
-async def test_a_job_is_claimed_although_the_workers_with_the_first_turns_are_dead(harness: WorkerHarness) -> None:
+async def test_a_job_is_claimed_although_the_first_workers_are_dead(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def hello() -> None: ...
 
     async with harness.worker(worker_id="alive", poll_interval=600) as worker:
         await worker._duties[0].reporter.reported.wait()  # pyright: ignore[reportPrivateUsage]
         dead = [_record(f"dead-{number}") for number in range(FLEET)]
-        worker._duties[0].reporter._turns.learn([_record("alive"), *dead])  # pyright: ignore[reportPrivateUsage]
+        worker._duties[0].reporter._stagger.learn([_record("alive"), *dead])  # pyright: ignore[reportPrivateUsage]
         for _ in range(5):
             await harness.ended(await harness.start(hello.bind()))
         later = await harness.start(hello.bind(), delay=0.1)
