@@ -176,7 +176,7 @@ class PostgresWakeups:
                 self._failed()
             if (pause := send_pause.wait()) > 0 and not self._stopping:
                 self._pausing = True
-                select.select([connection.pgconn.socket], [], [], pause)
+                _readable(connection.pgconn.socket, pause)
                 self._pausing = False
             elif any(
                 each == self._pipe[0] for each, _ in poll.poll(check.wait() * 1000 + 1 if not self._pending else 0)
@@ -242,11 +242,18 @@ class PostgresWakeups:
 
     def _empty_pipe(self) -> None:
         assert self._pipe is not None
-        while select.select([self._pipe[0]], [], [], 0)[0]:
+        while _readable(self._pipe[0], 0):
             os.read(self._pipe[0], 4096)
 
     def _sleep(self, seconds: float) -> None:
         assert self._pipe is not None
-        if select.select([self._pipe[0]], [], [], seconds)[0] and not self._stopping:
+        if _readable(self._pipe[0], seconds) and not self._stopping:
             self._empty_pipe()
             time.sleep(min(seconds, 0.05))
+
+
+def _readable(descriptor: int, timeout: float) -> bool:
+    """Wait until the descriptor is readable; False after the timeout. select() refuses descriptors from 1,024."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(timeout * 1000))
