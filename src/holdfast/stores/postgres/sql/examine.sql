@@ -2,8 +2,8 @@
 select current_setting('server_version_num')::int, current_setting('server_version'),
        pg_stat_get_dead_tuples('holdfast.job'::regclass), pg_stat_get_live_tuples('holdfast.job'::regclass),
        array(select wanted.name
-               from unnest(array['job_pkey', 'job_id', 'job_due', 'job_leased', 'job_step', 'job_key', 'job_expires',
-                                 'job_blocked', 'job_failed', 'job_cancelled', 'blocker_pkey', 'blocker_chain',
+               from unnest(array['job_pkey', 'job_id', 'job_due', 'job_leased', 'job_lane', 'job_step', 'job_key',
+                                 'job_expires', 'job_rare', 'job_fingerprint', 'job_origin', 'blocker_pkey', 'blocker_chain',
                                  'attempt_job', 'key_pkey', 'key_used']) wanted (name)
               where not exists (select 1
                                   from pg_index, pg_class, pg_class jobs

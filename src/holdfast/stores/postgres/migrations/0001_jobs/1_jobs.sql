@@ -80,10 +80,9 @@ create index job_lane on holdfast.job (lane) where status = 'running' and lane i
 create unique index job_step on holdfast.job (chain_id, chain_index) where chain_index > 0;
 create index job_key on holdfast.job (key, type, seq) where key is not null;
 create index job_expires on holdfast.job (expires_at, chain_id) where expires_at is not null;
-create index job_blocked on holdfast.job (type, seq) where status = 'blocked';
-create index job_failed on holdfast.job (type, seq) where status = 'failed';
+-- Statuses that few jobs have.
+create index job_rare on holdfast.job (status, type, seq) where status in ('blocked', 'failed', 'cancelled');
 create index job_fingerprint on holdfast.job (fingerprint, seq) where status = 'failed';
-create index job_cancelled on holdfast.job (type, seq) where status = 'cancelled';
 
 -- The chains that jobs started, by the id of the job: the text after `{"origin":"` up to the next quotation mark.
 create index job_origin on holdfast.job (split_part(details, '"', 4)) where starts_with(details, '{"origin":"');
