@@ -105,7 +105,7 @@ class StepsAgree(RuleBasedStateMachine):
                 [
                     event.kind
                     for event in store.perform_sync(ReadEvents(0, 1000))
-                    if event.kind in ("suspended", "hurried")
+                    if event.kind in ("suspended", "made_due")
                 ]
                 for store in (self.pair.model, self.pair.store)
             ]

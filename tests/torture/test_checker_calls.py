@@ -62,11 +62,11 @@ def test_a_chain_may_be_found_unfinished_before_its_end_is_committed() -> None:
 
 
 def test_run_now_allows_a_claim_before_the_requested_time() -> None:
-    def hurried(scenario: Scenario) -> None:
+    def run_now(scenario: Scenario) -> None:
         claimed_before_the_requested_time(scenario)
         scenario.call("run_now", "ok", {"chain": "a"})
 
-    assert verdicts(hurried)[9] is Result.VACUOUS
+    assert verdicts(run_now)[9] is Result.VACUOUS
 
 
 def test_a_retry_allows_a_claim_before_the_requested_time() -> None:

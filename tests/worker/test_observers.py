@@ -258,7 +258,7 @@ async def test_a_client_emits_its_own_changes_once(store: Store) -> None:
 
     assert again.deduplicated
     assert [event.kind for event in recorder.events] == [
-        "created", "hurried", "cancelled", "retried", "continued", "completed", "deleted",
+        "created", "made_due", "cancelled", "retried", "continued", "completed", "deleted",
     ]  # fmt: skip
     assert {event.chain_id for event in recorder.events} == {chain.id}
 

@@ -12,13 +12,13 @@ from torture.evidence import Evidence
 def never_early(evidence: Evidence) -> Tally:
     """9. No claim before the due time, which respects the requested delay unless `run_now` was called."""
     tally = execution.never_early(evidence)
-    hurried = {call.args["chain"] for call in evidence.called("run_now") if call.outcome != "fail"}
+    made_due = {call.args["chain"] for call in evidence.called("run_now") if call.outcome != "fail"}
     delayed = 0
     for call in evidence.called("start"):
         for asked in call.args["ids"] if "delay" in call.args else ():
             changes = evidence.by_job.get(asked, [])
             first = next((each for each in changes if is_claim(each) or ends(each)), None)
-            if first is None or ends(first) or asked in hurried:
+            if first is None or ends(first) or asked in made_due:
                 continue  # a retry of a cancelled job is due at once
             delayed += 1
             early = call.begun + call.args["delay"] * 1e6 - first.at

@@ -59,9 +59,9 @@ def check_stopping(tally: Tally, evidence: Evidence) -> list[float]:
         tally.opportunities += any(_held(evidence, job_id, worker, asked) for _, job_id in claims[worker])
         # The worker does not know a claim whose answer was lost.
         unsure = _disturbed(evidence, doubts[worker], asked - round(evidence.facts.lease * 1e6), note.at)
-        hurried = not evidence.facts.timely and note.at - asked > SETTLING
+        grace_ended = not evidence.facts.timely and note.at - asked > SETTLING
         held = [job_id for _, job_id in claims[worker] if _held(evidence, job_id, worker, note.at)]
-        if held and not unsure and not hurried:
+        if held and not unsure and not grace_ended:
             tally.broken(f"{worker} exited with 0 and still held {held}")
     return ends
 

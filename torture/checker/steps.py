@@ -91,13 +91,13 @@ def _check_stored(tally: Tally, evidence: Evidence, values: dict[str, list[Note]
 
 
 def _check_sleeps(tally: Tally, evidence: Evidence) -> None:
-    """A sleep lasts as long as it should, unless the job was hurried or retried."""
-    hurried = {call.args["chain"] for call in evidence.called("run_now")}
-    hurried |= {call.args["job"] for call in evidence.called("retry")}
+    """A sleep lasts as long as it should, unless the job was made due or retried."""
+    made_due = {call.args["chain"] for call in evidence.called("run_now")}
+    made_due |= {call.args["job"] for call in evidence.called("retry")}
     begun: dict[str, Note] = {}
     for note in evidence.noted("sleeping", "slept"):
         first = begun.setdefault(note.facts["job"], note)
-        if note.what == "slept" and note.facts["job"] not in hurried and note.facts["chain"] not in hurried:
+        if note.what == "slept" and note.facts["job"] not in made_due and note.facts["chain"] not in made_due:
             early = first.at + first.facts["seconds"] * 1e6 - note.at
             tally.expect(early < JITTER, f"{note.facts['job']}: slept {early / 1e6:.2f} s less than asked")
 

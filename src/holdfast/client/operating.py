@@ -69,7 +69,7 @@ class OperatingMethods(Capability):
 
     async def run_now(self, job: Job | Chain[Any] | str, *, reason: str | None = None, tx: Any = None) -> Job:
         """Make a scheduled job due at once."""
-        return await self._run(_run_now(self._calls, job, reason), tx, _hurried)
+        return await self._run(_run_now(self._calls, job, reason), tx, _made_due)
 
     async def delete(
         self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, reason: str | None = None, tx: Any = None
@@ -122,7 +122,7 @@ class SyncOperatingMethods(SyncCapability):
 
     def run_now(self, job: Job | Chain[Any] | str, *, reason: str | None = None, tx: Any = None) -> Job:
         """Make a scheduled job due at once."""
-        return self._run(_run_now(self._calls, job, reason), tx, _hurried)
+        return self._run(_run_now(self._calls, job, reason), tx, _made_due)
 
     def delete(
         self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, reason: str | None = None, tx: Any = None
@@ -212,8 +212,8 @@ def _retried(observers: Observers, job: Job) -> list[Event]:
     return [event_about("retried", job.record)] if observers.wants("retried") else []
 
 
-def _hurried(observers: Observers, job: Job) -> list[Event]:
-    return [event_about("hurried", job.record)] if observers.wants("hurried") else []
+def _made_due(observers: Observers, job: Job) -> list[Event]:
+    return [event_about("made_due", job.record)] if observers.wants("made_due") else []
 
 
 def _deleted(observers: Observers, chain_ids: Iterable[str]) -> list[Event]:

@@ -32,7 +32,7 @@ JOB_EVENTS = {
     "reaped": "the lease expired",
     "lost": "the claim of this worker no longer holds",
     "retried": "an operator retried the job",
-    "hurried": "the due time was moved to now",
+    "made_due": "the due time was moved to now",
     "deleted": "the chain was deleted",
 }
 WORKER_EVENTS = {

@@ -73,7 +73,7 @@ class _Child:
         self._stop_received = False
         self._ending = False
         """Whether the grace period has begun."""
-        self._hurried = False
+        self._grace_ended = False
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -169,7 +169,7 @@ class _Child:
     def _stop(self) -> None:
         """Handle STOP: end within the grace period. A second STOP ends the grace period."""
         if self._stop_received:
-            self._hurry()
+            self._end_grace()
         self._stop_received = True
         self._end_gracefully()
 
@@ -183,11 +183,11 @@ class _Child:
         if not self._ending:
             self._ending = True
             self._drain()
-            self._loop.call_later(self._settings.group.grace, self._hurry)
+            self._loop.call_later(self._settings.group.grace, self._end_grace)
 
-    def _hurry(self) -> None:
-        if not self._hurried and self._worker is not None:
-            self._hurried = True
+    def _end_grace(self) -> None:
+        if not self._grace_ended and self._worker is not None:
+            self._grace_ended = True
             self._worker.stop()
 
     def _orphaned(self) -> None:

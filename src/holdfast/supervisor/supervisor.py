@@ -77,7 +77,7 @@ class Supervisor:
         self._jobs = find_jobs(app, self._kinds)
         self._wake_flag = WakeFlag()
         self._stopping = False
-        self._hurry = False
+        self._end_grace = False
         self._turned = monotonic()
         self.clean = True
         """Whether every process exited without being killed."""
@@ -103,7 +103,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """Drain the fleet and end. Called again, it ends the grace period."""
-        self._hurry = self._stopping
+        self._end_grace = self._stopping
         self._stopping = True
         self._wake_flag.set()
 
@@ -179,7 +179,7 @@ class Supervisor:
     async def _end(self) -> None:
         self._stopping = True
         grace = max((fleet.group.grace for fleet in self.fleets), default=0.0)
-        deadline, hurried = monotonic() + grace + LAST_MOMENTS, False
+        deadline, grace_ended = monotonic() + grace + LAST_MOMENTS, False
         for process in self._processes():
             process.stop()
         while self._processes():
@@ -190,8 +190,8 @@ class Supervisor:
                 for process in self._processes():
                     log.error("process %d did not exit in time and is killed", process.pid)
                     process.kill()
-            if self._hurry and not hurried:
-                hurried, deadline = True, min(deadline, monotonic() + LAST_MOMENTS)
+            if self._end_grace and not grace_ended:
+                grace_ended, deadline = True, min(deadline, monotonic() + LAST_MOMENTS)
                 for process in self._processes():
                     process.stop()
             await self._wake_flag.wait(max(left, 0.1))

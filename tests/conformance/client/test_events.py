@@ -38,7 +38,7 @@ async def test_events_are_followed_live(harness: ClientHarness, listening: async
     assert sorted(mine[4:6]) == [("completed", "step", 2), ("created", "step", 0)]
     assert mine[6:] == [("claimed", "step", 1), ("completed", "step", 1)]
     others = [event.kind for event in events if event.chain_id == other.id]
-    assert others == ["created", "hurried", "cancelled", "retried", "deleted"]
+    assert others == ["created", "made_due", "cancelled", "retried", "deleted"]
     assert all(event.at is not None for event in events)
     assert events[-1].job_id == other.id
 

@@ -110,11 +110,11 @@ async def test_retry_and_run_now_take_a_job_a_chain_or_an_id(harness: ClientHarn
     job = await harness.now(chain)
     subject = {"job": job, "chain": chain, "job id": job.id, "chain id": chain.id}[by]
 
-    hurried = await harness.client.run_now(subject)
+    made_due = await harness.client.run_now(subject)
     await harness.client.cancel(chain)
     retried = await harness.client.retry(subject)
 
-    assert (hurried.id, hurried.scheduled_at) == (job.id, harness.time)
+    assert (made_due.id, made_due.scheduled_at) == (job.id, harness.time)
     assert (retried.id, retried.status) == (job.id, "pending")
 
 

@@ -174,7 +174,7 @@ async def test_every_operation_has_the_events_that_it_has_without_a_transaction(
     assert [_shape(event) for event in harness.reported] == alone
     kinds = [event[0] for event in alone]
     assert {*kinds} == {
-        "created", "hurried", "cancelled", "retried", "continued", "completed", "unblocked", "deleted",
+        "created", "made_due", "cancelled", "retried", "continued", "completed", "unblocked", "deleted",
     }  # fmt: skip
 
 

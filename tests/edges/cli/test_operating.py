@@ -87,7 +87,7 @@ def test_cancelling_by_filter_needs_a_yes(holdfast: CommandLine, client: SyncCli
     assert sorted(item["id"] for item in done["items"]) == sorted(ids)
 
 
-def test_what_is_scheduled_can_be_hurried(holdfast: CommandLine, client: SyncClient) -> None:
+def test_a_scheduled_job_can_be_made_due(holdfast: CommandLine, client: SyncClient) -> None:
     chain_id = holdfast.start("add", "--delay", "1h", a=1)
 
     holdfast("run-now", chain_id)

@@ -387,7 +387,7 @@ create table "holdfast".limits (
 
 create table "holdfast".lane (
     lane text collate "C" primary key,
-    -- Of a rate: the time at which the attempts so far are paid off.
+    -- Of a rate: the theoretical arrival time of the next attempt (GCRA).
     tat bigint not null default 0,
     override bigint,
     -- When to read the tracks that are parked here again.

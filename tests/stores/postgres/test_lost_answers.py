@@ -201,8 +201,8 @@ def test_run_now_succeeds_if_its_answer_is_lost_and_the_job_was_claimed_since(
         with pytest.raises(NotPending):
             remote.perform_sync(RunNow((job.id,)))
     else:
-        (hurried,) = remote.perform_sync(RunNow((job.id,)))
-        assert hurried.status is Status.RUNNING
+        (made_due,) = remote.perform_sync(RunNow((job.id,)))
+        assert made_due.status is Status.RUNNING
     assert proxy.cuts == 1
 
 

@@ -72,7 +72,7 @@ async def the_changes_of_a_job_are_recorded_in_order(harness: Harness) -> None:
     kinds = [event.kind for event in await harness.perform(ReadEvents(after, 100))]
 
     assert kinds == [
-        "created", "claimed", "progressed", "retrying", "hurried",
+        "created", "claimed", "progressed", "retrying", "made_due",
         "claimed", "rescheduled", "claimed", "released", "claimed", "reaped", "claimed", "failed",
         "retried", "cancelled", "deleted",
     ]  # fmt: skip

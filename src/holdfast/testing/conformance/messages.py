@@ -122,7 +122,7 @@ async def one_of_several_awaited_messages_wakes_the_job(harness: Harness) -> Non
     assert (await harness.claim_one()).id == job.id
 
 
-async def a_message_does_not_hurry_a_job_that_no_longer_waits_for_it(harness: Harness) -> None:
+async def a_message_does_not_make_a_job_due_that_no_longer_waits_for_it(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(suspended(job, receive_of("label", 10)))
     harness.clock.advance(10)

@@ -132,11 +132,11 @@ async def a_mismatched_job_can_be_run_now_cancelled_and_retried(harness: Harness
     job = await harness.claimed()
     await harness.settled(mismatched(job, delay=60))
 
-    [hurried] = await harness.perform(RunNow((job.id,)))
+    [made_due] = await harness.perform(RunNow((job.id,)))
     [gone] = await harness.perform(CancelChains((job.chain_id,), None))
     [again] = await harness.perform(RetryJobs((job.id,)))
 
-    assert (hurried.mismatches, hurried.scheduled_at) == (1, harness.clock())
+    assert (made_due.mismatches, made_due.scheduled_at) == (1, harness.clock())
     assert (gone.last.mismatches, gone.last.mismatched_at) == (None, None)
     assert (again.status, again.mismatches, again.mismatched_at) == (Status.PENDING, None, None)
 

@@ -47,7 +47,7 @@ async def a_job_that_is_named_twice_is_made_due_once(harness: Harness) -> None:
     records = await harness.perform(RunNow((job.id, job.id), audit=Audit("ann")))
 
     assert [record.scheduled_at for record in records] == [harness.clock()] * 2
-    assert [event.kind for event in await harness.perform(ReadEvents(after, 9))] == ["hurried"]
+    assert [event.kind for event in await harness.perform(ReadEvents(after, 9))] == ["made_due"]
     assert [entry.action for entry in await harness.perform(GetAudit(9))] == ["run_now"]
 
 

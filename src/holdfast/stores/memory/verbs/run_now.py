@@ -12,9 +12,9 @@ from holdfast.stores.memory.verbs.steps import end_sleeps, waits_for
 def run_now(state: State, op: RunNow) -> list[Record]:
     jobs = state.jobs_with_status(op.job_ids, (Status.PENDING,), "pending")
     now = state.now()
-    hurried = [job for job in dict.fromkeys(jobs) if end_sleeps(state, job, now) or not waits_for(state, job)]
-    later = dict.fromkeys((job.id, job.chain_id) for job in hurried if job.scheduled_at > now)
+    made_due = [job for job in dict.fromkeys(jobs) if end_sleeps(state, job, now) or not waits_for(state, job)]
+    later = dict.fromkeys((job.id, job.chain_id) for job in made_due if job.scheduled_at > now)
     write_audit(state, op.audit, "run_now", later)
-    for job in hurried:
-        state.change(job, "hurried", scheduled_at=min(job.scheduled_at, now))
+    for job in made_due:
+        state.change(job, "made_due", scheduled_at=min(job.scheduled_at, now))
     return [state.jobs[job.id] for job in jobs]

@@ -64,7 +64,7 @@ def send(state: State, op: SendMessage) -> bool:
     write_audit(state, op.audit, "send", [(op.chain_id, op.chain_id)])
     job = None if waiting is None or waiting.job_id is None else state.jobs.get(waiting.job_id)
     if job is not None and waiting is not None and _is_current(job, waiting):
-        state.change(job, "hurried", scheduled_at=min(job.scheduled_at, now))
+        state.change(job, "made_due", scheduled_at=min(job.scheduled_at, now))
     return True
 
 

@@ -33,7 +33,7 @@ def send(context: PlanContext, op: SendMessage) -> Plan[bool]:
     job_id, token = rows[0]
     if job_id is not None:
         for row in (yield Statement(_WAKE, {"id": job_id, "token": token, "now": context.now})):
-            context.record("hurried", *row)
+            context.record("made_due", *row)
             context.hints.due.add(row[2])
             context.scan_starts.forget()
         yield from context.write_events()

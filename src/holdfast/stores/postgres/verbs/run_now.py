@@ -30,6 +30,6 @@ def run_now(context: PlanContext, op: RunNow, *, since: Micros | None = None) ->
     yield from write_audit(context, op.audit, "run_now", named)
     for job in pending:
         context.hints.due.add(job.type)
-        context.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
+        context.record("made_due", job.id, job.chain_id, job.type, job.attempt, job.worker)
     context.scan_starts.forget()
     return (yield from updated_records(context, op.job_ids, jobs))

@@ -21,7 +21,7 @@ for _, id in ipairs(ids) do
       job.scheduled_at = now
       write_audit(op[3], 'run_now', id, chain_of(job))
     end
-    enter_status(job, 'hurried')
+    enter_status(job, 'made_due')
   end
 end
 save_reply(ids)

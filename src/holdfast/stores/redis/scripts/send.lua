@@ -28,7 +28,7 @@ if wait then
   if job then
     leave_status(job)
     job.scheduled_at = tonumber(job.scheduled_at) > now and now or job.scheduled_at
-    enter_status(job, 'hurried')
+    enter_status(job, 'made_due')
   end
 end
 finish()

@@ -15,14 +15,14 @@ _RUN_NOW = SQL["run_now"]
 
 def run_now(context: PlanContext, operation: RunNow) -> Plan[list[Record]]:
     jobs = yield from with_status(operation.job_ids, (Status.PENDING,), "pending")
-    hurried: dict[str, Record] = {}
+    made_due: dict[str, Record] = {}
     for job in jobs:
         if (yield from steps.end_sleeps(context, job)) or not (yield from steps.waits_for(job)):
-            hurried[job.id] = job
-    later = [(job.id, job.chain_id) for job in hurried.values() if job.scheduled_at > context.now]
+            made_due[job.id] = job
+    later = [(job.id, job.chain_id) for job in made_due.values() if job.scheduled_at > context.now]
     yield from write_audit(context, operation.audit, "run_now", later)
-    for job in hurried.values():
+    for job in made_due.values():
         yield Statement(_RUN_NOW, {"seq": job.seq, "now": context.now})
         context.hints.due.add(job.type)
-        context.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
+        context.record("made_due", job.id, job.chain_id, job.type, job.attempt, job.worker)
     return (yield from existing(operation.job_ids))

@@ -87,7 +87,7 @@ def send(context: PlanContext, operation: SendMessage) -> Plan[bool]:
     for seq, id, chain_id, type, attempt, _ in (yield Statement(_WAITER, {"job_id": job_id, "token": token})):
         yield Statement(_RUN_NOW, {"seq": seq, "now": context.now})
         context.hints.due.add(type)
-        context.record("hurried", id, chain_id, type, attempt)
+        context.record("made_due", id, chain_id, type, attempt)
     return True
 
 

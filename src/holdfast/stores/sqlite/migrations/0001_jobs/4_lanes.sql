@@ -11,7 +11,7 @@ create table holdfast_limit (
 
 create table holdfast_lane (
     lane text primary key,
-    -- Of a rate: the time at which the attempts so far are paid off.
+    -- Of a rate: the theoretical arrival time of the next attempt (GCRA).
     tat integer not null default 0,
     override integer,
     -- When to read the tracks that are parked here again.
