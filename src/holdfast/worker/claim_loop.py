@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import suppress
 
 from holdfast.core.clock import SECOND
@@ -17,6 +16,7 @@ from holdfast.errors import HoldfastError, StoreReplaced
 from holdfast.worker.ahead_size import Room
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.held_claims import lease_clock
+from holdfast.worker.polling import Polling
 from holdfast.worker.reaper import LeaseReaper
 from holdfast.worker.slots import Slots
 from holdfast.worker.stagger import Stagger
@@ -41,8 +41,7 @@ class ClaimLoop:
         worker_id: str,
         *,
         types: tuple[str, ...],
-        poll_interval: float,
-        poll_without_wakeups: float,
+        polling: Polling,
         recovery: Retry,
         stopping: asyncio.Event,
         stagger: Stagger,
@@ -53,8 +52,7 @@ class ClaimLoop:
         self._observers = observers
         self._worker_id = worker_id
         self._types = types
-        self._poll_interval = poll_interval
-        self._poll_without_wakeups = poll_without_wakeups
+        self._polling = polling
         self._recovery = recovery
         self._stopping = stopping
         self._stagger = stagger
@@ -143,7 +141,7 @@ class ClaimLoop:
             await asyncio.sleep(0)
             room = slots.room()
             if (room.limit if self._slots_only else room.total) <= 0:
-                await self._wake_flag.wait(self._poll_interval)
+                await self._wake_flag.wait(self._polling.interval)
         else:
             woken = await self._sleep(slots)
             self._more = True
@@ -164,9 +162,7 @@ class ClaimLoop:
 
     async def _sleep(self, slots: Slots) -> bool:
         """Sleep until there may be something to claim. Returns whether a wake-up ended the sleep."""
-        poll = self._poll_interval * (0.95 + 0.1 * os.urandom(1)[0] / 255)
-        if not self._store.wakeups.healthy:
-            poll = min(poll, self._poll_without_wakeups)
+        poll = self._polling.wait(self._store.wakeups)
         # Let handlers that have just started run first, and their settlements be sent: callers may wait for them.
         for _ in range(2):
             await asyncio.sleep(0)

@@ -16,6 +16,7 @@ from holdfast.engine.store import Store
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.lease_guard import LeaseGuard
+from holdfast.worker.polling import Polling
 from holdfast.worker.pruner import Pruner
 from holdfast.worker.renewer import Renewer
 from holdfast.worker.reporter import Reporter
@@ -35,8 +36,7 @@ class ShardDuties:
         observers: Observers,
         *,
         recovery: Retry,
-        poll_interval: float,
-        poll_without_wakeups: float,
+        polling: Polling,
         shortest_lease: float,
         renew_interval: float,
         drain: Callable[[], None],
@@ -46,9 +46,8 @@ class ShardDuties:
         self.reporter = Reporter(shard, row, observers, recovery, drain=drain, stagger=stagger)
         self.renewer = Renewer(shard, claims, observers, row.id, shortest=shortest_lease, interval=renew_interval)
         self._ticker = Ticker(
-            shard, jobs, observers, row.id, poll_interval=poll_interval, poll_without_wakeups=poll_without_wakeups,
-            recovery=recovery, reported=self.reporter.reported,
-        )  # fmt: skip
+            shard, jobs, observers, row.id, polling=polling, recovery=recovery, reported=self.reporter.reported
+        )
         self._lease_guard = LeaseGuard(shard, claims, shortest=shortest_lease)
         self._pruner = Pruner(shard, observers, row.id)
 

@@ -31,6 +31,7 @@ from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.registry.jobs import Jobs
+from holdfast.worker.polling import Polling
 
 BATCH: Final = 50
 BUSY_DELAY: Final = 0.5
@@ -50,8 +51,7 @@ class Ticker:
         observers: Observers,
         worker_id: str,
         *,
-        poll_interval: float,
-        poll_without_wakeups: float,
+        polling: Polling,
         recovery: Retry,
         reported: asyncio.Event,
     ) -> None:
@@ -59,8 +59,7 @@ class Ticker:
         self._jobs = jobs
         self._observers = observers
         self._worker_id = worker_id
-        self._poll_interval = poll_interval
-        self._poll_without_wakeups = poll_without_wakeups
+        self._polling = polling
         self._recovery = recovery
         self._reported = reported
         self._wake_flag = WakeFlag()
@@ -93,9 +92,7 @@ class Ticker:
             await self._wake_flag.wait(wait)
 
     def _until_next(self, wait: Micros | None) -> float:
-        poll = self._poll_interval * random.uniform(0.95, 1.05)
-        if not self._store.wakeups.healthy:
-            poll = min(poll, self._poll_without_wakeups)
+        poll = self._polling.wait(self._store.wakeups)
         return poll if wait is None else min(poll, wait / SECOND)
 
     async def _tick_due(self) -> Micros | None:

@@ -19,6 +19,7 @@ from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.engine.audit_user import act_as_handler
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers, log
+from holdfast.engine.store import Store
 from holdfast.worker import shutdown
 from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
@@ -28,6 +29,7 @@ from holdfast.worker.lifespans import Lifespans
 from holdfast.worker.limits import declare_limits
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.os_signals import on_signals
+from holdfast.worker.polling import Polling
 from holdfast.worker.processes import Processes
 from holdfast.worker.reaper import LeaseReaper
 from holdfast.worker.reporter import described
@@ -81,64 +83,36 @@ class Worker:
         # Unique per start, even if containers restart with the same host name and process id.
         self.id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
         self.client = client
+        self.concurrency = concurrency
         self._store = client.store
         self._grace = seconds(grace)
-        recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
-        self._observers = Observers([*client.observers.given, *observers], client.jobs)
-        types_run = types_to_run(client.jobs, types)
-        self._types = tuple(types_run)
-        usual = WorkerDefaults(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
-        self._options = {name: usual.of(job_type) for name, job_type in types_run.items()}
-        self._shortest_lease = min(options.lease for options in self._options.values())
-        self._threads = threads or Threads(f"holdfast-{self.id}")
-        self._processes = Processes(self._threads, memory_limit=memory_limit)
-        for job_type in (each for each in types_run.values() if each.executor == "process"):
-            self._processes.check(job_type)
-        self._held_claims, stagger = HeldClaims(), Stagger(self.id)
-        self._lifespans = Lifespans(client.jobs)
-        self.on_drain = self.stop
-        """Called when an operator drains this worker. A process with its own grace period replaces it."""
-        row = described(self.id, client.jobs, self._types, concurrency)
-        self._duties = [
-            ShardDuties(
-                shard, claims_on(shard, self._store, self._held_claims), client.jobs, row, self._observers,
-                recovery=recovery, poll_interval=seconds(poll_interval),
-                poll_without_wakeups=seconds(poll_without_wakeups), shortest_lease=self._shortest_lease,
-                renew_interval=min(options.renew_interval for options in self._options.values()),
-                drain=self._drain_requested, stagger=stagger,
-            )
-            for shard in self._store.shards
-        ]  # fmt: skip
         self._ticks = ticks
+        self._observers = Observers([*client.observers.given, *observers], client.jobs)
+        self._recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
+        usual = WorkerDefaults(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
+        self._options = {name: usual.of(job_type) for name, job_type in types_to_run(client.jobs, types).items()}
+        self._types = tuple(self._options)
+        self._shortest_lease = min(options.lease for options in self._options.values())
         self._started = False
         self._claiming = False
-        self.concurrency = concurrency
         self._stopping = asyncio.Event()
         self._end_grace = asyncio.Event()
         self._background: asyncio.Task[None] | None = None
-        terms = tuple(options.for_claim() for options in self._options.values())
-        self._claim_loop = ClaimLoop(
-            self._store,
-            Claimer(self._store, terms, self.id, shortest=self._shortest_lease),
-            LeaseReaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
-            self._observers, self.id, types=self._types, poll_interval=seconds(poll_interval),
-            poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
-            stagger=stagger,
-        )  # fmt: skip
-        self._settler = settler_of(
-            self._store,
-            lambda shard: Settler(shard, self._observers, recovery, self.id, written=self._claim_loop.slot_freed),
-        )
-        self._steps = steps_of_worker(self._store, lambda shard: StepStore(shard, recovery))
-        runner = Runner(
-            store=self._store, jobs=client.jobs, options=self._options, held_claims=self._held_claims,
-            settler=self._settler, threads=self._threads, processes=self._processes, observers=self._observers,
-            middlewares=middlewares, lifespans=self._lifespans, steps=self._steps,
-        )  # fmt: skip
-        self._slots = Slots(
-            runner, self._held_claims, Durations(self._options.values()), self._steps, concurrency=concurrency,
-            job_delay=seconds(job_delay), stopping=self._stopping, freed=self._claim_loop.slot_freed,
-        )  # fmt: skip
+        self.on_drain = self.stop
+        """Called when an operator drains this worker. A process with its own grace period replaces it."""
+        self._threads = threads or Threads(f"holdfast-{self.id}")
+        self._processes = Processes(self._threads, memory_limit=memory_limit)
+        for options in self._options.values():
+            if options.type.executor == "process":
+                self._processes.check(options.type)
+        self._held_claims = HeldClaims()
+        self._lifespans = Lifespans(client.jobs)
+        polling, stagger = Polling(seconds(poll_interval), seconds(poll_without_wakeups)), Stagger(self.id)
+        self._duties = self._make_duties(polling, stagger)
+        self._claim_loop = self._make_claim_loop(polling, stagger)
+        self._settler = settler_of(self._store, self._make_settler)
+        self._steps = steps_of_worker(self._store, lambda shard: StepStore(shard, self._recovery))
+        self._slots = self._make_slots(middlewares, seconds(job_delay))
 
     async def run(self, *, signals: bool = True) -> None:
         """Run jobs until cancelled, stopped or signalled. Then finish or release the running ones in the grace period.
@@ -195,6 +169,42 @@ class Worker:
     def busy(self) -> int:
         """How many handlers are running."""
         return len(self._slots.tasks)
+
+    def _make_duties(self, polling: Polling, stagger: Stagger) -> list[ShardDuties]:
+        row = described(self.id, self.client.jobs, self._types, self.concurrency)
+        renew_interval = min(options.renew_interval for options in self._options.values())
+        return [
+            ShardDuties(
+                shard, claims_on(shard, self._store, self._held_claims), self.client.jobs, row, self._observers,
+                recovery=self._recovery, polling=polling, shortest_lease=self._shortest_lease,
+                renew_interval=renew_interval, drain=self._drain_requested, stagger=stagger,
+            )
+            for shard in self._store.shards
+        ]  # fmt: skip
+
+    def _make_claim_loop(self, polling: Polling, stagger: Stagger) -> ClaimLoop:
+        terms = tuple(options.for_claim() for options in self._options.values())
+        return ClaimLoop(
+            self._store,
+            Claimer(self._store, terms, self.id, shortest=self._shortest_lease),
+            LeaseReaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
+            self._observers, self.id, types=self._types, polling=polling, recovery=self._recovery,
+            stopping=self._stopping, stagger=stagger,
+        )  # fmt: skip
+
+    def _make_settler(self, shard: Store) -> Settler:
+        return Settler(shard, self._observers, self._recovery, self.id, written=self._claim_loop.slot_freed)
+
+    def _make_slots(self, middlewares: Iterable[Middleware], job_delay: float) -> Slots:
+        runner = Runner(
+            store=self._store, jobs=self.client.jobs, options=self._options, held_claims=self._held_claims,
+            settler=self._settler, threads=self._threads, processes=self._processes, observers=self._observers,
+            middlewares=middlewares, lifespans=self._lifespans, steps=self._steps,
+        )  # fmt: skip
+        return Slots(
+            runner, self._held_claims, Durations(self._options.values()), self._steps, concurrency=self.concurrency,
+            job_delay=job_delay, stopping=self._stopping, freed=self._claim_loop.slot_freed,
+        )  # fmt: skip
 
     async def _wait_until_done(self, work: asyncio.Task[None]) -> None:
         """Await the end of the worker. A cancellation meanwhile stops it in order, so that no claim is left behind."""
