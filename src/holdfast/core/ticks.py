@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast.core.clock import SECOND, Micros
 from holdfast.core.lifecycle import NewJob
-from holdfast.core.record import ChainRecord, Status
+from holdfast.core.record import ChainRecord
 from holdfast.core.schedule import ScheduleRecord, TickCounts, first_job, tick_id
 
 ON_TIME: Final = 60 * SECOND
@@ -37,9 +37,8 @@ class HandledTicks:
 
 
 def has_begun(found: ChainRecord) -> bool:
-    """Whether a chain is past the beginning of its first attempt."""
-    last = found.last
-    return last.index > 0 or last.status not in (Status.BLOCKED, Status.PENDING) or last.attempt > 0
+    """Whether a chain is past the beginning of its first attempt. A suspended job has begun, but its attempt is 0."""
+    return found.last.index > 0 or found.last.started_at is not None
 
 
 def unfinished_chains(chains: Iterable[ChainRecord | None]) -> dict[str, bool]:

@@ -74,7 +74,8 @@ async def drain(
         grace=timeout, observers=[watch.receive], ticks=not advance, threads=threads,
     )  # fmt: skip
     if not advance:
-        await procedures.run(client.store.perform, declare(client.jobs))
+        # As the worker, which may be stopped before it has done so.
+        await procedures.run(client.store.perform, declare(client.jobs, worker=worker.id))
     async with asyncio.timeout(seconds(timeout)), worker:
         try:
             await watch.until_idle(worker)

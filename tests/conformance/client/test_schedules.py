@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Client, Fail, Jobs, ScheduleNotFound, Worker
+from holdfast import Attempt, Client, Fail, Jobs, ScheduleNotFound, Worker
 from holdfast.core.schedule import Schedule, TickCounts
+from holdfast.testing import drain
 from tests.conformance.client.async_adapters import AttemptAdapter
 from tests.conformance.client.harness import TIMEOUT, ClientHarness, in_time, value
 
@@ -122,6 +123,23 @@ async def test_an_unfinished_chain_skips_ticks_or_is_cancelled(harness: ClientHa
     assert await _ids(harness, status="cancelled") == [_tick(start + n * HOUR, "cancel") for n in (1, 2)]
     cancelled = await harness.client.get(_tick(start + HOUR, "cancel"))
     assert "next tick of schedule 'cancel'" in str(cancelled.error)
+
+
+async def test_a_tick_waits_for_an_earlier_chain_that_sleeps(harness: ClientHarness) -> None:
+    async def report(attempt: Attempt, number: int) -> int:
+        await attempt.sleep("long", 2.5 * 3600)
+        return number
+
+    job, start = harness.jobs.job(report), harness.time
+    await harness.client.schedule("hourly", job.bind(7), every=HOUR, overlap="queue")
+
+    await harness.drain(until=start + 3 * HOUR)
+
+    chains = [_tick(start + n * HOUR) for n in (1, 2)]
+    assert [(await harness.client.get(chain)).status for chain in chains] == ["pending", "blocked"]
+    assert (await _schedule(harness)).counts == TickCounts(2, 1, 0)
+    await harness.drain(until=start + 4 * HOUR)
+    assert [(await harness.client.get(chain)).status for chain in chains] == ["completed", "pending"]
 
 
 async def test_ticks_during_a_pause_are_skipped_and_not_made_up_for(harness: ClientHarness) -> None:
@@ -315,6 +333,17 @@ async def test_a_schedule_without_a_declaration_is_orphaned_until_it_is_declared
     await harness.drain()
     again = await _schedule(harness)
     assert (again.orphaned, again.next_at, again.counts) == (False, start + 3 * HOUR, TickCounts(0, 0, 0))
+
+
+async def test_a_drain_without_the_declaration_orphans_a_schedule(harness: ClientHarness) -> None:
+    job = harness.jobs.job(value)
+    for number in range(5):  # enough writes to be stopped between two of them
+        harness.jobs.schedule(f"hourly {number}", job.bind(7), every=HOUR)
+    await harness.drain()
+
+    await drain(Client(harness.store, _types_only(harness.jobs)))
+
+    assert [each.orphaned for each in await harness.client.schedules()] == [True] * 5
 
 
 async def test_an_orphaned_schedule_may_be_removed(harness: ClientHarness) -> None:
