@@ -4,6 +4,9 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-check --root-user-action=ignore
 NO_SERVER := -m "not (postgres or redis or valkey or nats)"
 
+# Empty, also where the environment forbids bytecode: without it, each process that a test starts compiles all modules.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
 .PHONY: plain-server help demo quick test check matrix servers others django cron interrupts bench torture ha docs docs-check diagrams browser screenshots schema dist test-lowest format lint types mypy pyright layers clean
