@@ -1,4 +1,4 @@
-"""Markers for the servers that a test needs, and a usable SIGINT.
+"""Markers for the servers that a test needs, a usable SIGINT, and a garbage collector that skips what stays.
 
 `-m postgres` selects the tests that need PostgreSQL, `-m "not (postgres or redis or valkey or nats)"` those that
 need no server. A test has the marker of a server if a parameter of it names the server, if it is in that store's
@@ -7,8 +7,10 @@ folder, or if its module starts the server and the test has no parameter that na
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
+from collections.abc import Generator
 from types import ModuleType
 
 import pytest
@@ -30,6 +32,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     return f"browser: {BROWSER or 'none, so its tests are left out; make browser installs one'}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect the tests without the garbage collector, and exempt them from it: they stay until the end.
+
+    Each full collection would traverse the modules and the twenty thousand tests.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
