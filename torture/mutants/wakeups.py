@@ -31,8 +31,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.worker.claim_loop",
-                "wait, late = poll, 0.0",
-                "wait, late = 3600.0, 0.0",
+                "wait, delay = poll, 0.0",
+                "wait, delay = 3600.0, 0.0",
             ),
         ),
         without_wakeups=True,
