@@ -83,12 +83,19 @@ select wanted.name, wanted.kind, wanted.number, wanted.per, wanted.burst
   from json_to_recordset(:limits::json) wanted (name text, kind text, number bigint, per bigint, burst bigint)
     on conflict do nothing
 
--- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks, and the lanes whose time has come.
+-- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks; those of these that other claims have
+-- locked; and the lanes whose time has come.
 -- The last column: for how many jobs the lane has room. A rate has room for one. The lanes are not locked yet: the number
 -- only decides how many tracks are read.
+-- Another claim may park a track at one of these lanes: it has read the lane before the change, and is not committed yet. Then
+-- its transaction has locked the lane, which `xmax` shows. This claim locks the lane too, so it waits for the other one.
 -- The recursion follows the index from one type to the next, however many tracks are parked.
-with recursive wanted as materialized (
-    select changed.lane, false as due from json_array_elements_text(:lanes::json) changed (lane)
+with recursive oldest as materialized (
+    select age(pg_snapshot_xmin(pg_current_snapshot())::xid) as age
+), wanted as materialized (
+    select changed.lane,
+           coalesce((select age(lane.xmax) <= oldest.age from holdfast.lane where lane.lane = changed.lane), false) as due
+      from json_array_elements_text(:lanes::json) changed (lane), oldest
     union all
     select lane.lane, true from holdfast.lane where lane.wake_at <= :now::bigint
 ), found (lane, type, due) as (
@@ -291,11 +298,3 @@ with given as materialized (
      where not exists (select 1 from best where best.track = given.track)
 )
 update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
-
--- held_orders: failed jobs that hold a place in an order.
-select place.lane, job.id
-  from holdfast.place
-  join holdfast.job on job.chain_id = place.chain_id
- where job.status = 'failed'
- order by place.lane, place.position
- limit :limit::bigint

@@ -66,3 +66,11 @@ with left_places as (
     returning place.lane
 )
 insert into holdfast.lane_change (lane) select left_places.lane from left_places
+
+-- held_orders: failed jobs that hold a place in an order.
+select place.lane, job.id
+  from holdfast.place
+  join holdfast.job on job.chain_id = place.chain_id
+ where job.status = 'failed'
+ order by place.lane, place.position
+ limit :limit::bigint
