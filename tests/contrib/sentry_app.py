@@ -32,8 +32,9 @@ class Kept(Transport):
 sentry_sdk.init(dsn="https://key@sentry.example/1", transport=Kept, traces_sample_rate=1.0)
 logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
 
-plugins = [Sentry(final_failures_only="--every-attempt" not in sys.argv), Structlog()]
-jobs = Jobs(plugins=plugins)
+sentry = Sentry(final_failures_only="--every-attempt" not in sys.argv)
+# Structlog writes the traceback of a failure instead of the logger that Sentry's logging integration reads.
+jobs = Jobs(plugins=[sentry, Structlog()] if "--structlog" in sys.argv else [sentry])
 
 
 def charge_card(order: int) -> None:

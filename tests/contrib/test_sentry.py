@@ -32,9 +32,10 @@ class Sent:
         return event
 
 
+@pytest.mark.parametrize("logging", [(), ("--structlog",)], ids=["logging", "structlog"])
 @pytest.mark.parametrize("name", ["charge", "charge_in_thread"])
-def test_a_permanent_failure_is_one_event_with_the_real_exception(name: str) -> None:
-    sent = Sent(name)
+def test_a_permanent_failure_is_one_event_with_the_real_exception(name: str, logging: tuple[str, ...]) -> None:
+    sent = Sent(name, *logging)
     (exception,) = sent.event["exception"]["values"]
     assert exception["type"] == "ConnectionError"
     assert exception["value"] == "no answer for order 7"
@@ -52,8 +53,11 @@ def test_an_event_has_the_breadcrumbs_of_its_attempt() -> None:
     assert crumbs.count("asked the bank") == 1
 
 
-def test_every_failed_attempt_is_reported_if_wanted() -> None:
-    assert [event["tags"]["attempt"] for event in Sent("charge", "--every-attempt").events] == ["1", "2", "3"]
+@pytest.mark.parametrize("logging", [(), ("--structlog",)], ids=["logging", "structlog"])
+def test_every_failed_attempt_is_reported_if_wanted(logging: tuple[str, ...]) -> None:
+    sent = Sent("charge", "--every-attempt", *logging)
+
+    assert [event["tags"]["attempt"] for event in sent.events] == ["1", "2", "3"]
 
 
 def test_an_exception_that_the_application_reported_is_not_reported_again() -> None:

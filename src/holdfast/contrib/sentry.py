@@ -15,6 +15,7 @@ from holdfast.worker.steps.suspended import is_suspension
 
 try:
     import sentry_sdk
+    from sentry_sdk.integrations.dedupe import DedupeIntegration
     from sentry_sdk.scope import Scope, add_global_event_processor, use_isolation_scope
 except ModuleNotFoundError as error:
     raise MissingExtra("holdfast.contrib.sentry", "sentry") from error
@@ -125,6 +126,8 @@ class Sentry(Plugin):
         with use_isolation_scope(scope or Scope()), sentry_sdk.new_scope() as current:
             _describe(current, event.job_id, event.chain_id, event.type, event.attempt)
             token = _sending.set(True)
+            # The log record of this failure has the same exception: it was dropped, and must not make this a duplicate.
+            DedupeIntegration.reset_last_seen()
             try:
                 if cause is not None:
                     sentry_sdk.capture_exception((type(cause), cause, from_handler(cause.__traceback__)))
