@@ -24,7 +24,8 @@ def plan_of(
     """The same of a statement that a verb composes."""
     rendered = Renderer.of(store.schema, Style.NUMBERED)(text)
     values = sql.Composed([sql.Literal(parameters[name]) for name in rendered.names]).join(", ")
-    query = sql.Composed([sql.SQL("explain (analyze, buffers, format json) execute planned ("), values, sql.SQL(")")])
+    arguments = [sql.SQL("("), values, sql.SQL(")")] if rendered.names else []
+    query = sql.Composed([sql.SQL("explain (analyze, buffers, format json) execute planned "), *arguments])
     with connection.transaction(force_rollback=True):
         connection.execute("set local plan_cache_mode = force_generic_plan")
         connection.execute("set local jit = off")

@@ -2,12 +2,14 @@
 -- when a claim locks them. Returns the types, and the number of the next turn.
 -- A track that exists is locked, so that this statement waits for a claim that is about to delete it: then `known` does not
 -- have it. It is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate, stays.
+-- By ctid, as the next statement: the rows are locked, so no transaction moves them. The planner, which may expect few new
+-- rows, would compare each of them with all of the array.
 with begun as materialized (
     select holdfast.clock(null) * 4096 as turn
 ), taken as materialized (
     delete from holdfast.lane_change
-     where lane_change.new and lane_change.seq = any(array(
-        select change.seq from holdfast.lane_change change where change.new order by change.seq limit 1000 for update skip locked))
+     where lane_change.ctid = any(array(
+        select change.ctid from holdfast.lane_change change where change.new order by change.seq limit 1000 for update skip locked))
     returning lane_change.seq, lane_change.track, lane_change.type, lane_change.priority, lane_change.details
 ), first as materialized (
     select distinct on (taken.track) taken.* from taken order by taken.track, taken.seq
@@ -68,8 +70,8 @@ select (select lane_change.seq from holdfast.lane_change order by lane_change.ne
 
 -- lane_changes: take the lanes that have changed.
 delete from holdfast.lane_change
- where not lane_change.new and lane_change.seq = any(array(
-    select change.seq from holdfast.lane_change change where not change.new order by change.seq limit :limit::bigint for update skip locked))
+ where lane_change.ctid = any(array(
+    select change.ctid from holdfast.lane_change change where not change.new order by change.seq limit :limit::bigint for update skip locked))
 returning lane_change.lane, lane_change.refund
 
 -- lanes_add: add lanes that the store does not have.

@@ -6,11 +6,10 @@ with clock as materialized (
 ), asked as materialized (
     select * from unnest(:ids::text[], :tokens::text[], :leases::bigint[]) asked (id, token, lease)
 ), held as materialized (
-    select job.seq, job.id, job.token
-      from holdfast.job
-     where job.id = any(:ids::text[]) and job.status = 'running'
-     order by job.seq
-       for no key update skip locked
+    select found.seq
+      from asked
+     cross join lateral (
+        select job.seq from holdfast.job where job.id = asked.id and job.status = 'running' for no key update skip locked) found
 ), renewed as (
     update holdfast.job
        set leased_until = clock.now + asked.lease, renewed_at = clock.now

@@ -72,6 +72,10 @@ create table holdfast.job (
     autovacuum_analyze_threshold = 5000
 );
 
+-- Without statistics the planner assumes that some jobs have each status, and that some have lanes. With those of a queue
+-- that was empty when they were collected, it would read all pending or all running jobs to find one of them by its id.
+alter table holdfast.job alter column status set statistics 0, alter column track set statistics 0;
+
 create unique index job_id on holdfast.job (id);
 -- Jobs with lanes have a track, so that claims of other jobs do not read them.
 create index job_due on holdfast.job (type, track, priority desc, scheduled_at, seq) where status = 'pending';
