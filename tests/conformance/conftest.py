@@ -18,6 +18,7 @@ from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import StoreFactory  # noqa: E402
 from tests.servers.postgres import emptied_address  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
+from tests.servers.sqlite import migrated_file  # noqa: E402
 
 
 def memory(folder: Path) -> StoreFactory:
@@ -26,7 +27,8 @@ def memory(folder: Path) -> StoreFactory:
 
 
 def sqlite(folder: Path) -> StoreFactory:
-    return lambda: SqliteStore(f"sqlite:///{folder}/jobs.db")
+    address = migrated_file(folder / "jobs.db")
+    return lambda: SqliteStore(address)
 
 
 def redis(folder: Path) -> StoreFactory:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from holdfast import Client, SyncClient, Worker
 from holdfast.cli.app import app
 from tests.edges.cli.shop import jobs
+from tests.servers.sqlite import migrated_file
 
 APP = "tests.edges.cli.shop:jobs"
 
@@ -72,11 +73,9 @@ def _logging_as_it_was() -> Iterator[None]:  # pyright: ignore[reportUnusedFunct
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a store that exists."""
     monkeypatch.chdir(tmp_path)
-    address = f"sqlite:///{tmp_path}/jobs.db"
+    address = migrated_file(tmp_path / "jobs.db")
     monkeypatch.setenv("HOLDFAST_STORE", address)
     monkeypatch.setenv("HOLDFAST_APP", APP)
-    with SyncClient(address):
-        pass
     return address
 
 

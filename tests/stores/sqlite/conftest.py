@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.stores.sqlite import SqliteStore
+from tests.servers.sqlite import migrated_file
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path) -> Generator[SqliteStore]:
     """An open store, for blocking code."""
-    store = SqliteStore(f"sqlite:///{path}")
+    store = SqliteStore(migrated_file(path))
     store.open_sync()
     yield store
     store.close_sync()
@@ -25,7 +26,7 @@ def store(path: Path) -> Generator[SqliteStore]:
 @pytest.fixture
 async def open_store(path: Path) -> AsyncGenerator[SqliteStore]:
     """An open store, for async code."""
-    store = SqliteStore(f"sqlite:///{path}")
+    store = SqliteStore(migrated_file(path))
     await store.open()
     yield store
     await store.close()

@@ -27,10 +27,12 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_the_files_are_private_to_their_owner(path: Path, store: SqliteStore) -> None:
+def test_the_files_are_private_to_their_owner(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}")
+    store.open_sync()
     store.perform_sync(Start((new_job(),)))
-
     files = {file.name: mode(file) for file in path.parent.iterdir()}
+    store.close_sync()
 
     assert files == dict.fromkeys(("jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db-wake"), 0o600)
 
