@@ -160,7 +160,9 @@ def test_jobs_continue_while_their_slot_moves(cluster: RedisCluster) -> None:
     assert cluster.owner(slot) is source
     (stats,) = store.perform_sync(GetStats())
     assert len(done) == len(set(done))
-    assert stats.counts == {Status.COMPLETED: len(done), Status.PENDING: 200 + len(started) - len(done)}
+    # While the slot moves slowly, all jobs may be completed.
+    pending = 200 + len(started) - len(done)
+    assert stats.counts == {Status.COMPLETED: len(done)} | ({Status.PENDING: pending} if pending else {})
     assert all(chain is not None for chain in store.perform_sync(GetChains(tuple(started))))
     store.close_sync()
 
