@@ -25,7 +25,7 @@ quick: lint  ## under a minute: lint, unit tests, memory and SQLite conformance,
 	    tests/unit tests/conformance/test_stores.py tests/worker --ignore tests/worker/test_processes.py
 
 # Three processes, also on two cores: most of the time the tests wait for servers. Each process starts its own servers.
-# Blocking calls on Valkey are left out, except with HOLDFAST_EVERY_CASE=1: they get the scripts and answers of Redis.
+# Conformance cases make blocking calls on Redis and async calls on Valkey; both on both with HOLDFAST_EVERY_CASE=1.
 test: .venv/dev  ## the whole suite, on real servers
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 

@@ -41,7 +41,7 @@ def servers() -> dict[str, tuple[str, Path]]:
 def run(kind: str, binary: Path) -> int:
     """Run the cases on this server. Returns the exit code."""
     chosen = binary.parent if kind == "postgres" else binary
-    environment = {**os.environ, f"HOLDFAST_TEST_{kind.upper()}": str(chosen)}
+    environment = {**os.environ, f"HOLDFAST_TEST_{kind.upper()}": str(chosen), "HOLDFAST_EVERY_CASE": "1"}
     begun = time.monotonic()
     tests = [sys.executable, "-m", "pytest", "-q", "--numprocesses", "2", "--dist", "worksteal", *TESTS, "-m", kind]
     code = subprocess.run(tests, env=environment, check=False).returncode
