@@ -12,7 +12,8 @@ from holdfast.engine.operations import DeclareLimits, LimitDeclaration
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
-from holdfast.registry.limits import AnyLimit
+from holdfast.registry.jobs import Jobs
+from holdfast.registry.limits import AnyLimit, Order
 from holdfast.worker.run_options import RunOptions
 
 
@@ -37,28 +38,48 @@ async def _declare(shard: Store, declared: DeclareLimits, observers: Observers, 
         observers.emit("store_error", worker=worker_id, detail=f"declaring limits: {error}", cause=error)
 
 
-class ReleasedLanes:
-    """Wakes workers of the types whose jobs have released lanes. Their claim wakes the workers of other types.
+def types_beside(jobs: Jobs) -> dict[str, set[str]]:
+    """Type to the types that share a limit, rate or order with it, and to itself. Only types with limits."""
+    users: dict[str, set[str]] = {}
+    for job_type in jobs:
+        for limit in job_type.limits:
+            users.setdefault(limit.name, set()).add(job_type.name)
+    return {each.name: {each.name}.union(*(users[limit.name] for limit in each.limits)) for each in jobs if each.limits}
 
+
+def _spans_chain(limit: AnyLimit) -> bool:
+    return isinstance(limit, Order) and limit.span == "chain"
+
+
+class ReleasedLanes:
+    """Wakes workers of the types whose jobs may wait for released lanes.
+
+    Types that share a limit are woken too. This worker may have no slot for a claim, or stop.
     One wake-up for all jobs of an iteration of the event loop: a settlement ends hundreds of jobs, and on SQLite each
     wake-up writes to a file.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, jobs: Jobs) -> None:
         self._store = store
+        self._beside = types_beside(jobs)
+        self._spanning = {each.name for each in jobs if any(map(_spans_chain, each.limits))}
+        """The types whose order lasts until the chain ends. The last job of the chain may have no lanes."""
         self._types: set[str] = set()
 
     def add(self, job: Record) -> None:
         """The job has ended, or its claim is lost."""
-        if job.details is None or '"lanes":' not in job.details:
+        types = self._spanning if job.index else set[str]()
+        if job.details is not None and '"lanes":' in job.details:
+            types = types | self._beside.get(job.type, {job.type})
+        if not types:
             return
         if not self._types:
             try:
                 asyncio.get_running_loop().call_soon(self._send)
             except RuntimeError:  # in a thread, while the event loop is blocked
-                self._store.wakeups.send(Hints(due={job.type}))
+                self._store.wakeups.send(Hints(due=set(types)))
                 return
-        self._types.add(job.type)
+        self._types |= types
 
     def _send(self) -> None:
         types, self._types = self._types, set()

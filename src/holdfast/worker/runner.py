@@ -66,7 +66,7 @@ class Runner:
         self._options = options
         self._held_claims = held_claims
         self._settler = settler
-        self._released = ReleasedLanes(store)
+        self._released = ReleasedLanes(store, jobs)
         self._threads, self._processes = threads, processes
         self._observers = observers
         given = tuple(middlewares)
@@ -283,7 +283,7 @@ class Runner:
             self._settler.submit(held_claim, failed, partial(self._answered, cause=answer.refused))
             return
         self._held_claims.remove(held_claim)
-        if held_claim.record.details is not None:
+        if held_claim.record.details is not None or held_claim.record.index:
             self._released.add(held_claim.record)
         if self._emits_completed or started or not is_plain_completion(settlement, answer):
             emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)

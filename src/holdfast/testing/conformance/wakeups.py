@@ -6,8 +6,11 @@ Additional hints are allowed, so these cases only require that the expected one 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from holdfast.core.clock import SECOND
+from holdfast.core.ids import new_id
+from holdfast.core.record import Record
 from holdfast.core.worker_record import WorkerRecord
 from holdfast.engine.operations import (
     CancelChains,
@@ -16,15 +19,18 @@ from holdfast.engine.operations import (
     Delete,
     DrainWorker,
     Listen,
+    Operation,
     ReportWorker,
     Resume,
     RetryJobs,
     RunNow,
+    SkipJobs,
 )
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
+from holdfast.testing.lanes import laned, order
 
 
 async def a_due_job_sends_a_hint(harness: Harness) -> None:
@@ -96,6 +102,24 @@ async def a_lost_claim_sends_a_hint(harness: Harness) -> None:
     steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(two.id, two.id, steps)), _lost(two.id))
     await _received(harness, lambda: harness.perform(Delete((three.id,))), _lost(three.id))
+
+
+async def the_end_of_a_job_at_the_front_of_an_order_sends_a_hint_for_the_next(harness: Harness) -> None:
+    async def next_is_announced(act: Callable[[Record], Operation[Any]], *, fails: bool = False) -> None:
+        key = new_id()
+        front = await harness.started(laned(order(key=key), type="other", delay=0 if fails else 3600))
+        await harness.start(laned(order(key=key)))
+        for job in await harness.claim("other", "resize", limit=9):
+            await harness.settled(failed(job))
+        await harness.claim("other", "resize", limit=9)  # reads the changes of lanes
+        job = await harness.job(front.id)
+        await _received(harness, lambda: harness.perform(act(job)), _due("resize"))
+
+    await next_is_announced(lambda job: CancelChains((job.id,)))
+    await next_is_announced(lambda job: Delete((job.id,)))
+    await next_is_announced(lambda job: Complete(job.id, job.id, (Completion(output=b"1"),)))
+    await next_is_announced(lambda job: Delete((job.id,)), fails=True)
+    await next_is_announced(lambda job: SkipJobs((job.id,)), fails=True)
 
 
 async def a_drained_worker_sends_a_hint(harness: Harness) -> None:

@@ -74,3 +74,7 @@ select place.lane, job.id
  where job.status = 'failed'
  order by place.lane, place.position
  limit :limit::bigint
+
+-- lanes_released: whether there are changed lanes that no claim has read yet.
+select (select lane_change.seq from holdfast.lane_change where not lane_change.new
+         order by lane_change.new, lane_change.seq limit 1) is not null

@@ -9,6 +9,7 @@ from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chain_ends, chains
 from holdfast.stores.postgres.verbs.audit import write_audit
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Statement
 
 _CANCEL = SQL["cancel"]
@@ -26,6 +27,7 @@ def cancel(context: PlanContext, op: CancelChains) -> Plan[list[ChainRecord]]:
         context.hints.lost.update(tail.id for tail in ended if tail.status == "running")
         context.hints.finished.update(tail.chain_id for tail in ended)
         yield from chain_ends.fail_dependents(context, [tail.chain_id for tail in ended if tail.awaited])
+        yield from announce_releases(context, SQL)
         yield from context.write_events()
         yield from write_audit(context, op.audit, "cancel", [(tail.chain_id, tail.chain_id) for tail in ended])
     return (yield from chains.read_existing(op.chain_ids))

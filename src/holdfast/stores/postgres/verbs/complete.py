@@ -10,6 +10,7 @@ from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, start
 from holdfast.stores.postgres.verbs.audit import write_audit
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Statement
 
 _RECORDS = SQL["records"]
@@ -40,6 +41,7 @@ def complete(context: PlanContext, op: Complete) -> Plan[Settled]:
         if tail.awaited:
             freed = yield from chain_ends.unblock_dependents(context, [op.chain_id])
             unblocked = [(job.id, job.type) for job in freed]
+    yield from announce_releases(context, SQL)
     yield from context.write_events()
     return Settled(unblocked=tuple(unblocked))
 

@@ -12,6 +12,7 @@ from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains, locks
 from holdfast.stores.postgres.verbs.audit import write_audit
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Statement
 
 _CASCADE = SQL["cascade"]
@@ -45,6 +46,7 @@ def delete(context: PlanContext, op: Delete) -> Plan[list[str]]:
         raise StillReferenced(deletable.still_waiting)
     if deletable.chain_ids:
         yield from remove(context, deletable.chain_ids, deletable.seqs)
+        yield from announce_releases(context, SQL)
         yield from write_audit(context, op.audit, "delete", [(each, each) for each in deletable.chain_ids])
     return deletable.chain_ids
 

@@ -10,6 +10,7 @@ from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.postgres.verbs.job_locks import lock_jobs, updated_records
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.limits import LimitPlans
 from holdfast.stores.sql.plan import Statement
 
@@ -46,7 +47,7 @@ def skip(context: PlanContext, op: SkipJobs) -> Plan[list[Record]]:
     yield from context.begin()
     jobs, _ = yield from lock_jobs(context, op.job_ids, ("failed",), wanted="failed", blockers=False)
     yield Statement(_SKIP, {"seqs": [job.seq for job in jobs.values()]})
-    context.hints.due.update(job.type for job in jobs.values())
+    yield from announce_releases(context, SQL)
     yield from write_audit(context, op.audit, "skip", [(id, jobs[id].chain_id) for id in dict.fromkeys(op.job_ids)])
     return (yield from updated_records(context, op.job_ids, jobs))
 

@@ -55,3 +55,6 @@ insert into holdfast_lane_change (lane) select place.lane from holdfast_place pl
 
 -- skip: let a failed job leave its orders.
 delete from holdfast_place where chain_id = :chain_id and (chain = 1 or position = :seq)
+
+-- lanes_released: whether there are changes of lanes or tracks that no claim has read yet.
+select exists (select 1 from holdfast_lane_change)

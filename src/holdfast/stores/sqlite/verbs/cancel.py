@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.core.counters import CounterChange, minute_of
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import CancelChains
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import attempts, blockers, chains
@@ -30,4 +31,6 @@ def cancel(context: PlanContext, operation: CancelChains) -> Plan[list[ChainReco
     # After all cancellations: a chain of this list must end as cancelled, and not fail because of another one.
     for job in jobs:
         yield from blockers.broken(context, job.chain_id)
+    if jobs:
+        yield from announce_releases(context, SQL)
     return (yield from chains.need(operation.chain_ids))

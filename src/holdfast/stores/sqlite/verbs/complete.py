@@ -6,6 +6,7 @@ from holdfast.core.counters import CounterChange, minute_of
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Complete, LockChain, Settled, Start
 from holdfast.errors import AlreadyCompleted
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import attempts, blockers, chains, start
@@ -41,6 +42,7 @@ def complete(context: PlanContext, operation: Complete) -> Plan[Settled]:
         context.record("completed", job.id, job.chain_id, job.type, job.attempt)
         [chain] = yield from chains.need([operation.chain_id])
         job = chain.last
+    yield from announce_releases(context, SQL)
     if operation.completions and operation.completions[-1].continuation is None:
         context.hints.finished.add(operation.chain_id)
         return Settled(unblocked=tuple((yield from blockers.completed(context, operation.chain_id))))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.engine.operations import Delete
 from holdfast.errors import StillReferenced
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import steps
@@ -34,6 +35,7 @@ def delete(context: PlanContext, operation: Delete) -> Plan[list[str]]:
     if stranded:
         raise StillReferenced(stranded)
     yield from remove(context, list(deletable))
+    yield from announce_releases(context, SQL)
     yield from write_audit(context, operation.audit, "delete", [(chain_id, chain_id) for chain_id in deletable])
     return list(deletable)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.core.lanes import LaneFacts
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import DeclareLimits, GetLanes, GetLimits, LimitReport, SetLimit, SkipJobs
+from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.limits import LimitPlans
 from holdfast.stores.sql.plan import Plan, PlanContext, Statement
 from holdfast.stores.sqlite.rows import SQL
@@ -38,6 +39,6 @@ def skip(context: PlanContext, operation: SkipJobs) -> Plan[list[Record]]:
     for job in jobs:
         yield Statement(_SKIP_CHANGE, {"chain_id": job.chain_id})
         yield Statement(_SKIP, {"chain_id": job.chain_id, "seq": job.seq})
-        context.hints.due.add(job.type)
+    yield from announce_releases(context, SQL)
     yield from write_audit(context, operation.audit, "skip", [(job.id, job.chain_id) for job in jobs])
     return jobs
