@@ -10,18 +10,20 @@ import pytest
 
 from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.address import parse
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, failed, new_job
+from tests.servers.postgres import emptied_address
 from tests.stores.postgres.query_plans import nodes_of, plan, scans_of
 
 HOUR = 3_600_000_000
 
 
 @pytest.mark.parametrize("name", SQL)
-def test_a_statement_is_prepared_by_the_server(name: str, store: PostgresStore, connection: psycopg.Connection) -> None:
+def test_a_statement_is_prepared_by_the_server(name: str, connection: psycopg.Connection) -> None:
     text = SQL[name].replace("/* narrowed */", "")
-    rendered = Renderer.of(store.schema, Style.NUMBERED)(text)
+    rendered = Renderer.of(parse(emptied_address()).schema, Style.NUMBERED)(text)
 
     connection.execute(b"prepare tried as " + rendered.encoded, prepare=False)
 
