@@ -22,7 +22,7 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (
                 Edit(
                     "shared/lane_claims.lua",
-                    "return lanes.running_in(state.lane) < state.number",
+                    "return lanes.running_in(lane) < state.number",
                     "return true",
                 ),
             ),

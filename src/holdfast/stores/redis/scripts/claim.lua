@@ -133,7 +133,7 @@ end
 -- `unread`: there may be more tracks, which are better than the next plain jobs if those of the queue must wait.
 local lanes_next = false
 
-local function claim_level(sets, queue, served, parked, unread)
+local function claim_level(sets, queue, pass, unread)
   local first = 1
   while #taken < limit and (queue[first] or not unread) do
     local set = not (lanes_next and queue[first]) and take_best(sets)
@@ -143,10 +143,12 @@ local function claim_level(sets, queue, served, parked, unread)
     elseif queue[first] then
       local track = queue[first]
       first = first + 1
-      local member = lanes.take_from(track, parked)
+      local member = lanes.take_from(track, pass.parked)
       if member then
         taken[#taken + 1] = { member = member, term = term_of[track.type] }
-        served[#served + 1] = track.fair
+        pass.served[#pass.served + 1] = track
+        pass.taken[track.type] = pass.taken[track.type] or {}
+        table.insert(pass.taken[track.type], member)
         queue[#queue + 1] = track
         lanes_next = false
       end
@@ -157,8 +159,9 @@ local function claim_level(sets, queue, served, parked, unread)
 end
 
 -- claim_pass: take jobs of all priorities, those of these tracks included. `unread`: the priority of further tracks.
+-- Returns the tracks that were served, in order, the jobs that were taken, by type, and the lanes that tracks wait for.
 local function claim_pass(tracks, unread)
-  local queues, levels, served, parked = {}, {}, {}, {}
+  local queues, levels, pass = {}, {}, { served = {}, taken = {}, parked = {} }
   for _, priority in ipairs(priorities) do
     levels[#levels + 1] = priority
   end
@@ -181,7 +184,7 @@ local function claim_pass(tracks, unread)
     for _, term in ipairs(those) do
       sets[#sets + 1] = open_set(term, priority, size)
     end
-    claim_level(sets, queues[priority] or {}, served, parked, unread and tonumber(priority) <= unread)
+    claim_level(sets, queues[priority] or {}, pass, unread and tonumber(priority) <= unread)
     for _, set in ipairs(sets) do
       close_set(set)
     end
@@ -189,7 +192,7 @@ local function claim_pass(tracks, unread)
       break
     end
   end
-  return served, parked
+  return pass
 end
 
 if has_lane_field and may_have_lanes(unpaused) then
@@ -202,8 +205,8 @@ if has_lane_field and may_have_lanes(unpaused) then
     local asked = limit - #taken
     local tracks = lanes.ready_tracks(unpaused, asked)
     local unread = tracks[1] and #tracks == asked and tonumber(tracks[asked].priority)
-    local served, parked = claim_pass(tracks, unread)
-    local more = lanes.end_pass(tracks, served, parked)
+    local pass = claim_pass(tracks, unread)
+    local more = lanes.end_pass(tracks, pass.served, pass.taken, pass.parked)
   until #taken >= limit or not (more or #taken > before) or passes >= 100
   redis.call('HSET', prefix .. 'lanes', 'next', lanes_next and '1' or '0')
 else
@@ -212,8 +215,9 @@ end
 
 for _, each in ipairs(taken) do
   local id = member_id(each.member)
-  local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
-  local job = row[1] and (loaded[id] or unpack_job(id, row[1]))
+  local job = loaded[id]
+  local row = job and job.row or redis.call('HMGET', job_key(id), 's', 'i', 'e')
+  job = job or row[1] and unpack_job(id, row[1])
   if job and job.status == PENDING then
     job.status = RUNNING
     job.attempt = job.attempt + 1

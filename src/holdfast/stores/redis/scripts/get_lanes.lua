@@ -14,7 +14,7 @@ for _, lane in ipairs(op[1]) do
     }) do
       answer[#answer + 1] = value
     end
-    answer[#answer + 1] = redis.call('ZRANGE', lanes.key('held', lane), 0, op[2] - 1)
+    answer[#answer + 1] = lanes.holder_ids(lane, op[2])
   end
 end
 return answer

@@ -22,6 +22,8 @@ from holdfast.stores.redis.verbs.script_errors import existing
 
 _read_limit = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _read_lanes = msgspec.msgpack.Decoder(list[str]).decode
+_BEFORE_LANES = 4
+"""The values of a stored track before its lanes: see `scripts/shared/lane_state.lua`."""
 
 
 class HeldOrders(Operation[list[tuple[str, str]]], frozen=True):
@@ -56,7 +58,7 @@ def get_limits(op: ops.GetLimits) -> ScriptPlan[list[LimitReport]]:
     waiting: Counter[str] = Counter()
     for page in (yield from _pages("tracks")):
         for packed, number in _pairs(page):
-            waiting.update(dict.fromkeys(_read_lanes(packed), number) if packed is not None and number else {})
+            waiting.update(dict.fromkeys(_read_lanes(packed)[_BEFORE_LANES:], number) if number else {})
     running: dict[str, int] = {}
     holders: dict[str, list[str]] = {}
     for page in (yield from _pages("held")):

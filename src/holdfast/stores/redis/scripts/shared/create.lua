@@ -102,12 +102,13 @@ local function add(job)
   if job.status == PENDING and not job.has_lanes then
     enter_pending(job)
   end
-  -- Load it again from the stored row from here on.
+  -- Read it from its stored state from here on.
   loaded[job.id] = nil
   if job.has_lanes then
     need_blocking()
     need_lanes()
-    lanes.entered(load(job.id), 'created')
+    loaded[job.id] = unpack_job(job.id, start .. job.rest)
+    lanes.entered(loaded[job.id], 'created')
   end
   if job.status == BLOCKED then
     list_by_status(load(job.id), true)

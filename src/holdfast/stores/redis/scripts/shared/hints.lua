@@ -8,6 +8,8 @@ local listening = tonumber(numbers[3] or 0) > now
 local seq_before, event_before = last_seq, last_event
 local due, finished, lost_claims = {}, {}, {}
 local pending_sets_used = {}
+-- What `finish` calls first.
+local before_finish = {}
 local EVENTS_KEPT = '10000'
 
 -- record_event: record an event if a listener of live events exists.
@@ -29,6 +31,9 @@ end
 
 -- finish: write the collected changes and publish the hints.
 local function finish()
+  for _, write in pairs(before_finish) do
+    write()
+  end
   write_indexes()
   counters.append()
   local recorded = last_event ~= event_before

@@ -1,38 +1,69 @@
--- include: lanes
+-- include: lane_turns
 -- lane_claims: the tracks that a claim reads, and what the claim means for them.
+lanes.now = int(now)
+
+-- wake_timed: make the tracks ready whose time has come, and those that wait for rates which allow more now.
+function lanes.wake_timed(types)
+  local due_lanes = redis.call('ZRANGEBYSCORE', prefix .. 'wakes', '-inf', lanes.now, 'LIMIT', 0, 1000)
+  write_some('ZREM', prefix .. 'wakes', due_lanes)
+  lanes.wake_all(due_lanes)
+  for _, type in ipairs(types) do
+    local ids = redis.call('ZRANGEBYSCORE', lanes.key('timed', type), '-inf', lanes.now, 'LIMIT', 0, 1000)
+    lanes.read_tracks(ids)
+    for _, id in ipairs(ids) do
+      lanes.make_ready(lanes.tracks[id])
+    end
+  end
+  lanes.write_tracks()
+end
+
+-- read_members: the first due jobs of a track, at most `number`. `has_more`: it stays ready when they are taken.
+function lanes.read_members(track, number)
+  -- One more than may be taken: it shows that the track stays ready.
+  local due_jobs = redis.call(
+    'ZRANGEBYSCORE', lanes.key('wait', track.id), '-inf', lanes.now, 'LIMIT', 0, number + 1
+  )
+  track.at, track.has_more = 0, #due_jobs > number
+  if not track.order then
+    due_jobs[number + 1] = nil
+    track.members = due_jobs
+    return
+  end
+  -- Most jobs are the first of their chain, and due in their order.
+  local front = lanes.front_of(track.order)
+  for _, member in ipairs(due_jobs) do
+    if member_id(member) == front then
+      track.members, track.has_more = { member }, #due_jobs > 1
+      return
+    end
+  end
+  local job = lanes.front_job(track.order)
+  local is_due = job and lanes.of(job).track == track.id and tonumber(job.scheduled_at) <= now
+  track.members, track.has_more = is_due and { index_member(job) } or {}, false
+end
+
 -- best_tracks: the best ready tracks of these types, at most `limit`, each with its first due jobs.
 function lanes.best_tracks(types, limit)
-  for _, lane in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'wakes', '-inf', int(now), 'LIMIT', 0, 1000)) do
-    redis.call('ZREM', prefix .. 'wakes', lane)
-    lanes.wake(lane)
-  end
+  lanes.wake_timed(types)
   local ranks = {}
   for _, type in ipairs(types) do
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', lanes.key('timed', type), '-inf', int(now), 'LIMIT', 0, 1000)) do
-      lanes.make_ready(lanes.read_track(id))
-    end
     for _, rank in ipairs(redis.call('ZRANGE', lanes.key('ready', type), 0, limit - 1)) do
       ranks[#ranks + 1] = rank
     end
   end
   table.sort(ranks)
-  local tracks = {}
-  for n = 1, math.min(limit, #ranks) do
-    tracks[n] = lanes.read_track(string.sub(ranks[n], 17))
+  for n = limit + 1, #ranks do
+    ranks[n] = nil
   end
+  local tracks, used = lanes.read_ready(ranks), {}
   local number = math.ceil(limit / math.max(1, #tracks))
   for _, track in ipairs(tracks) do
-    if track.order then
-      local job = lanes.front_job(track.order)
-      local is_due = job and lanes.of(job).track == track.id and tonumber(job.scheduled_at) <= now
-      track.members = is_due and { index_member(job) } or {}
-    else
-      track.members = redis.call(
-        'ZRANGEBYSCORE', lanes.key('wait', track.id), '-inf', int(now), 'LIMIT', 0, number
-      )
+    lanes.read_members(track, number)
+    for _, lane in ipairs(track.lanes) do
+      used[#used + 1] = lane
     end
-    track.at = 0
   end
+  lanes.read_holders(used)
   return tracks
 end
 
@@ -48,6 +79,7 @@ function lanes.ready_tracks(types, limit)
         lanes.put_back(track)
       end
     end
+    lanes.write_tracks()
     passes = passes + 1
     if #due_tracks == #tracks or passes == 100 then
       return due_tracks
@@ -65,16 +97,16 @@ function lanes.weight_of(job, lane)
 end
 
 -- allows: whether a lane lets this job start now. A rate that does not is read again when it does.
-function lanes.allows(state, job, counts)
+function lanes.allows(state, lane, job, counts)
   if state.kind == 'limit' then
-    return lanes.running_in(state.lane) < state.number
+    return lanes.running_in(lane) < state.number
   elseif state.kind == 'order' then
-    local front = lanes.front_of(state.lane)
-    return state.number > 0 and lanes.running_in(state.lane) == 0 and (not front or front == chain_of(job))
+    local front = lanes.front_of(lane)
+    return state.number > 0 and lanes.running_in(lane) == 0 and (not front or front == chain_of(job))
   elseif state.number == 0 then
     return false
   end
-  local weight = counts and lanes.weight_of(job, state.lane) or 0
+  local weight = counts and lanes.weight_of(job, lane) or 0
   local at = weight > 0 and lanes.rate_allows_at(state, weight) or now
   if at > now and (not state.wake_at or at < state.wake_at) then
     state.wake_at = at
@@ -92,25 +124,36 @@ function lanes.has_rate(track)
   return track.has_rate
 end
 
+-- load_row: the job with this id, with what the answer of a claim contains of it; nil if it does not exist.
+function lanes.load_row(id)
+  if not loaded[id] then
+    local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
+    loaded[id] = row[1] and unpack_job(id, row[1])
+    if loaded[id] then
+      loaded[id].row = row
+    end
+  end
+  return loaded[id] or nil
+end
+
 -- take_from: the next job of a track, holding its lanes; nil if it has none or must wait.
 function lanes.take_from(track, parked)
   track.at = track.at + 1
   local member = track.members[track.at]
-  local job = member and load(member_id(member))
+  local job = member and lanes.load_row(member_id(member))
   if not job or job.status ~= PENDING then
     return nil
   end
   local counts = lanes.has_rate(track) and tonumber(redis.call('HGET', job_key(job.id), 'n') or 0) ~= job.attempt + 1
   for _, lane in ipairs(track.lanes) do
-    if not lanes.allows(lanes.state(lane), job, counts) then
+    if not lanes.allows(lanes.state(lane), lane, job, counts) then
       parked[track.id] = lane
       return nil
     end
   end
   for _, lane in ipairs(track.lanes) do
     local state = lanes.state(lane)
-    redis.call('ZADD', lanes.key('held', lane), int(job.seq), job.id)
-    redis.call('SADD', prefix .. 'held', lane)
+    lanes.hold(lane, member)
     if state.kind == 'rate' and counts then
       local weight = lanes.weight_of(job, lane)
       if weight > 0 then
@@ -121,37 +164,17 @@ function lanes.take_from(track, parked)
     end
   end
   redis.call('ZREM', lanes.key('wait', track.id), member)
-  redis.call('ZREM', lanes.key('laned', track.type), member)
-  track.served = true
   return member
-end
-
--- serve: put the tracks of a lane that was served behind all others.
-function lanes.serve(fair)
-  local turn = lanes.new_turn()
-  for _, id in ipairs(redis.call('SMEMBERS', lanes.key('fair', fair))) do
-    local track = lanes.read_track(id)
-    local before = lanes.rank_of(track)
-    track.turn = turn
-    local sets = { lanes.key('ready', track.type), track.parked and lanes.parked_key(track.parked, track.type) or nil }
-    for _, key in ipairs(sets) do
-      if redis.call('ZREM', key, before) == 1 then
-        redis.call('ZADD', key, 0, lanes.rank_of(track))
-      end
-    end
-    redis.call('HSET', lanes.key('track', id), 'turn', turn)
-  end
 end
 
 -- put_back: make a track ready again, now or when its first job is due, park it, or forget it if it is empty.
 function lanes.put_back(track)
+  if track.has_more or track.members[track.at + 1] then
+    return
+  end
   local first = redis.call('ZRANGE', lanes.key('wait', track.id), 0, 0, 'WITHSCORES')
   if not first[1] then
-    lanes.forget_state(track)
-    lanes.tracks[track.id] = nil
-    redis.call('DEL', lanes.key('track', track.id))
-    redis.call('SREM', prefix .. 'tracks', track.id)
-    redis.call('SREM', lanes.key('fair', track.fair), track.id)
+    lanes.remove_track(track)
     return
   end
   local at = tonumber(first[2])
@@ -168,38 +191,41 @@ function lanes.put_back(track)
   end
 end
 
--- end_pass: bring tracks and lanes up to date after a pass. Returns whether another pass may find more jobs.
-function lanes.end_pass(tracks, served, parked)
-  local last = {}
-  for n, fair in ipairs(served) do
-    last[fair] = n
-  end
-  for n, fair in ipairs(served) do
-    if last[fair] == n then
-      lanes.serve(fair)
+-- end_pass: bring tracks and lanes up to date after a pass. `served`: the tracks of the jobs that were taken, in order;
+-- `taken`: these jobs by type. Returns whether another pass may find more jobs.
+function lanes.end_pass(tracks, served, taken, parked)
+  if served[1] then
+    lanes.serve(served)
+    for type, members in pairs(taken) do
+      write_some('ZREM', lanes.key('laned', type), members)
     end
   end
-  local just_parked, used = {}, {}
+  local seen, used = {}, {}
+  for _, lane in pairs(parked) do
+    seen[lane] = true
+  end
   for _, track in ipairs(tracks) do
     if parked[track.id] then
       lanes.park(track, parked[track.id])
-      just_parked[parked[track.id]] = true
     else
       lanes.put_back(track)
     end
     for _, lane in ipairs(track.lanes) do
-      used[lane] = true
+      local state = lanes.state(lane)
+      if state.wake_at then
+        redis.call('ZADD', prefix .. 'wakes', int(state.wake_at), lane)
+        state.wake_at = nil
+      end
+      -- A lane without room makes no track ready.
+      if not seen[lane] and (state.kind == 'rate' or state.number > lanes.running_in(lane)) then
+        seen[lane] = true
+        used[#used + 1] = lane
+      end
     end
   end
-  for lane in pairs(used) do
-    local state = lanes.state(lane)
-    if state.wake_at then
-      redis.call('ZADD', prefix .. 'wakes', int(state.wake_at), lane)
-      state.wake_at = nil
-    end
-    if not just_parked[lane] then
-      lanes.wake(lane)
-    end
-  end
+  lanes.write_holders()
+  lanes.write_tracks()
+  lanes.wake_all(used)
+  lanes.write_tracks()
   return #served > 0 or next(parked) ~= nil
 end

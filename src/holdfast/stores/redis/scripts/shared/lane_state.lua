@@ -3,12 +3,35 @@
 -- lane_state: limits, rates and orders, and the state of their lanes.
 -- Jobs of a type and priority with the same lanes form a track. A track is ready, or waits until its first job is due, or
 -- is parked at the lane that it waits for. `core/lanes.py` describes this; this file repeats its decisions.
--- limits: name to { kind, declared, per, burst, override }. tats, overrides: by lane. held:LANE: the running jobs.
--- held, parked, tracks: the lanes with running jobs, the lanes with parked tracks, and the tracks.
--- track:TRACK: a hash. wait:TRACK: its pending jobs by due time. laned:TYPE: the pending jobs of a type that have lanes.
+-- Hashes, so that one command reads or writes many lanes or tracks:
+-- limits: name to { kind, declared, per, burst, override }. tats, overrides: by lane. held: see `lane_holders`.
+-- tracks: { type, priority, lane for fairness, order or '', lanes ... }. turns: the turn of a track, then a colon and the
+-- lane at which it is parked, if any. fairs: see `fair_tracks`. parked: the types that may have tracks parked at a lane.
+-- wait:TRACK: its pending jobs by due time. laned:TYPE: the pending jobs of a type that have lanes.
 -- ready:TYPE: ranks of ready tracks. timed:TYPE: tracks by the due time of their first job. parked:LANE:TYPE: ranks.
 -- wakes: lanes by the time at which a rate allows more. places:LANE: the order of an order. kept:CHAIN: orders of a chain.
-local lanes = { read = {}, states = {}, limits = {}, tracks = {} }
+local lanes = { read = {}, states = {}, limits = {}, fronts = {} }
+
+-- read_fields: these fields of a hash, in order; false for those that do not exist.
+function lanes.read_fields(key, fields)
+  local values = {}
+  for from = 1, #fields, MAX_ARGUMENTS do
+    local upto = math.min(from + MAX_ARGUMENTS - 1, #fields)
+    for n, value in ipairs(redis.call('HMGET', prefix .. key, unpack(fields, from, upto))) do
+      values[from + n - 1] = value
+    end
+  end
+  return values
+end
+
+-- write_fields: write these fields and values of a hash. The server searches a hash with only few and short values from its
+-- start, so the field '' has a value of more than 64 bytes.
+function lanes.write_fields(key, fields)
+  for from = 1, #fields, MAX_ARGUMENTS do
+    local upto = math.min(from + MAX_ARGUMENTS - 1, #fields)
+    redis.call('HSET', prefix .. key, '', string.rep('-', 65), unpack(fields, from, upto))
+  end
+end
 
 -- of: the lanes of a job; nil if it has none.
 function lanes.of(job)
@@ -44,27 +67,29 @@ function lanes.write_limit(name, limit)
   redis.call('HSET', prefix .. 'limits', name, cmsgpack.pack(limit))
 end
 
--- state: a lane with its number in force, read once per script.
+-- state: the kind of a lane, its number in force, and the clock of a rate, read once per script. Lanes of one limit or order
+-- share their state, unless one of them has its own number.
 function lanes.state(lane)
   local state = lanes.states[lane]
   if not state then
-    local limit = lanes.read_limit(lanes.name(lane))
+    local name = lanes.name(lane)
+    local limit = lanes.read_limit(name)
     local tat = limit.kind == 'rate' and redis.call('HGET', prefix .. 'tats', lane)
     if lanes.overridden == nil then
       lanes.overridden = redis.call('EXISTS', prefix .. 'overrides') == 1
     end
     local own = lanes.overridden and redis.call('HGET', prefix .. 'overrides', lane)
-    state = {
-      lane = lane, kind = limit.kind, per = limit.per, burst = limit.burst, tat = tonumber(tat or 0),
-      number = tonumber(own or limit.override or limit.declared),
+    local shared = limit.kind ~= 'rate' and not own
+    state = shared and lanes.states[name] or {
+      kind = limit.kind, per = limit.per, burst = limit.burst, tat = tonumber(tat or 0),
+      number = tonumber(own or limit.override or limit.declared), wake_at = nil,
     }
     lanes.states[lane] = state
+    if shared then
+      lanes.states[name] = state
+    end
   end
   return state
-end
-
-function lanes.running_in(lane)
-  return redis.call('ZCARD', lanes.key('held', lane))
 end
 
 -- interval: the time that a weight takes, rounded up, so that the rate is never exceeded.
@@ -82,11 +107,11 @@ function lanes.rate_allows_at(state, weight)
 end
 
 -- room_in: how many jobs of weight 1 a lane allows now.
-function lanes.room_in(state)
+function lanes.room_in(state, lane)
   if state.kind == 'limit' then
-    return math.max(0, state.number - lanes.running_in(state.lane))
+    return math.max(0, state.number - lanes.running_in(lane))
   elseif state.kind == 'order' then
-    return (state.number > 0 and lanes.running_in(state.lane) == 0) and 1 or 0
+    return (state.number > 0 and lanes.running_in(lane) == 0) and 1 or 0
   elseif state.number == 0 then
     return 0
   end
@@ -94,10 +119,15 @@ function lanes.room_in(state)
   return math.max(0, math.floor(left / lanes.interval(state, 1)))
 end
 
--- front_of: the chain at the front of an order.
+-- front_of: the chain at the front of an order, or false.
 function lanes.front_of(lane)
-  local first = redis.call('ZRANGE', lanes.key('places', lane), 0, 0)[1]
-  return first and string.sub(first, 9)
+  local front = lanes.fronts[lane]
+  if front == nil then
+    local first = redis.call('ZRANGE', lanes.key('places', lane), 0, 0)[1]
+    front = first and string.sub(first, 9) or false
+    lanes.fronts[lane] = front
+  end
+  return front
 end
 
 -- front_job: the job at the front of an order, if it is pending and has lanes.

@@ -1,5 +1,9 @@
--- include: tracks
+-- include: parking
 -- lanes: what a change of a job means for its lanes.
+-- A script collects the jobs that enter tracks, the jobs that run no longer, and the lanes that change. `lanes.write`
+-- writes them together, before the script ends.
+lanes.entering, lanes.released, lanes.changed = {}, {}, {}
+
 function lanes.place_of(job, rule)
   local first = rule.chain and load(chain_of(job)) or job
   return struct.pack('>I8', first.seq) .. chain_of(job), first.seq
@@ -11,7 +15,7 @@ function lanes.take_place(job, rule)
   if rule.chain then
     redis.call('HSET', lanes.key('kept', chain_of(job)), rule.lane, rule.hold == false and 'skip' or 'hold')
   end
-  lanes.wake(rule.lane)
+  lanes.fronts[rule.lane], lanes.changed[rule.lane] = nil, true
 end
 
 function lanes.leave_place(job, rule)
@@ -19,22 +23,32 @@ function lanes.leave_place(job, rule)
   if rule.chain then
     redis.call('HDEL', lanes.key('kept', chain_of(job)), rule.lane)
   end
-  lanes.wake(rule.lane)
-  -- The track of the front may wait until the job that has left would have been due.
-  local front = lanes.front_job(rule.lane)
-  local track = front and lanes.read_track(lanes.of(front).track)
-  if track and not track.parked then
-    lanes.make_ready(track)
+  lanes.fronts[rule.lane], lanes.changed[rule.lane] = nil, true
+  if job.ran then
+    return
+  end
+  -- A track may wait until the job that has left would have been due: that of the job, or that of the front now. No track
+  -- waits for the due time of a job that ran.
+  local front, own = lanes.front_job(rule.lane), lanes.of(job)
+  for _, id in ipairs({ own and own.track or nil, front and lanes.of(front).track or nil }) do
+    local track = lanes.read_track(id)
+    if track and not track.parked then
+      lanes.make_ready(track)
+    end
   end
 end
 
--- order_rules: the orders of a job, and those that its chain keeps.
-function lanes.order_rules(job)
-  local rules, own = {}, lanes.of(job)
+-- order_rules: the orders of a job, and those that its chain keeps. `alone`: the job is the only one of its chain.
+function lanes.order_rules(job, alone)
+  local rules, own, keeps = {}, lanes.of(job), not alone
   for _, rule in ipairs(own and own.rules or {}) do
     if rule.kind == 'order' then
       rules[#rules + 1] = rule
+      keeps = keeps or rule.chain
     end
+  end
+  if not keeps then
+    return rules
   end
   local kept = redis.call('HGETALL', lanes.key('kept', chain_of(job)))
   for n = 1, #kept, 2 do
@@ -57,21 +71,21 @@ end
 -- left: a job leaves its status.
 function lanes.left(job)
   local own = lanes.of(job)
+  job.ran = job.status == RUNNING
   if not own then
     return
   elseif job.status == PENDING then
+    if #lanes.entering > 0 then
+      lanes.enter_tracks()
+    end
     redis.call('ZREM', lanes.key('wait', own.track), index_member(job))
-    redis.call('ZREM', lanes.key('laned', job.type), index_member(job))
+    index_remove(lanes.key('laned', job.type), index_member(job))
   elseif job.status == RUNNING then
+    local member = index_member(job)
     for _, rule in ipairs(own.rules) do
-      redis.call('ZREM', lanes.key('held', rule.lane), job.id)
-      if redis.call('EXISTS', lanes.key('held', rule.lane)) == 0 then
-        redis.call('SREM', prefix .. 'held', rule.lane)
-      end
-      -- `entered` or `removed` follows: it wakes an order, when its front is known.
-      if rule.kind ~= 'order' then
-        lanes.wake(rule.lane)
-      end
+      local n = #lanes.released
+      lanes.released[n + 1], lanes.released[n + 2] = rule.lane, member
+      lanes.changed[rule.lane] = true
     end
     due[job.type] = true
   end
@@ -90,7 +104,7 @@ function lanes.entered(job, kind, handed_over)
       end
     end
   end
-  for _, rule in ipairs(lanes.order_rules(job)) do
+  for _, rule in ipairs(lanes.order_rules(job, not job.chain and not handed_over)) do
     local stays = not FINISHED[job.status]
     if job.status == COMPLETED then
       stays = rule.chain and handed_over
@@ -107,7 +121,8 @@ function lanes.entered(job, kind, handed_over)
     end
   end
   if own and job.status == PENDING then
-    lanes.enter_track(job, own)
+    table.insert(lanes.entering, job)
+    due[job.type] = true
   end
 end
 
@@ -130,7 +145,73 @@ function lanes.refund(job)
     if state.kind == 'rate' and state.number > 0 then
       state.tat = state.tat - lanes.interval(state, rule.weight or 1)
       redis.call('HSET', prefix .. 'tats', rule.lane, int(state.tat))
-      lanes.wake(rule.lane)
+      lanes.changed[rule.lane] = true
     end
   end
 end
+
+-- new_track: the track of a job, which is its first.
+function lanes.new_track(job, own)
+  local ids, order = {}, nil
+  for n, rule in ipairs(own.rules) do
+    ids[n] = rule.lane
+    order = order or rule.kind == 'order' and rule.lane or nil
+    local name = lanes.name(rule.lane)
+    if not lanes.read_limit(name) then
+      lanes.write_limit(name, { kind = rule.kind, declared = rule.number or 1, per = rule.per or 0, burst = rule.burst or 1 })
+    end
+  end
+  return { id = own.track, type = job.type, priority = int(job.priority), fair = own.fair, lanes = ids, order = order }
+end
+
+-- enter_tracks: add the collected jobs to their tracks. A parked track stays, except at an order: the job may be the front.
+function lanes.enter_tracks()
+  local ids, missing, new = {}, {}, {}
+  for n, job in ipairs(lanes.entering) do
+    ids[n] = lanes.of(job).track
+  end
+  lanes.read_tracks(ids)
+  for n, job in ipairs(lanes.entering) do
+    local id = ids[n]
+    if not lanes.tracks[id] and not missing[id] then
+      missing[id] = true
+      new[#new + 1] = lanes.new_track(job, lanes.of(job))
+    end
+    redis.call('ZADD', lanes.key('wait', id), int(job.scheduled_at), index_member(job))
+    index_add(lanes.key('laned', job.type), index_member(job), job.scheduled_at)
+  end
+  lanes.entering = {}
+  if #new > 0 then
+    lanes.add_tracks(new)
+  end
+  for _, id in ipairs(ids) do
+    local track = lanes.tracks[id]
+    if not track.parked or track.parked == track.order then
+      lanes.make_ready(track)
+    end
+  end
+end
+
+-- write: write what was collected, and wake the lanes that have changed.
+function lanes.write()
+  lanes.enter_tracks()
+  local freed, list = {}, {}
+  for n = 1, #lanes.released, 2 do
+    freed[(n + 1) / 2] = lanes.released[n]
+  end
+  lanes.read_holders(freed)
+  for n = 1, #lanes.released, 2 do
+    lanes.release(lanes.released[n], lanes.released[n + 1])
+  end
+  lanes.released = {}
+  lanes.write_holders()
+  lanes.write_tracks()
+  for lane in pairs(lanes.changed) do
+    list[#list + 1] = lane
+  end
+  lanes.changed = {}
+  lanes.wake_all(list)
+  lanes.write_tracks()
+end
+
+before_finish.lanes = lanes.write
