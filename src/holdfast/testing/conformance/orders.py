@@ -59,6 +59,16 @@ async def a_job_that_is_not_due_and_leaves_holds_the_lane_no_longer(harness: Har
         assert [job.id for job in await harness.claim(limit=9)] == [behind.id]
 
 
+async def the_jobs_behind_one_that_left_run_in_turn_whatever_their_priority(harness: Harness) -> None:
+    front, next_one, last = laned(order(), delay=60), laned(order(), priority=1), laned(order())
+    await harness.start(front, next_one, last)
+    assert await harness.claim(limit=9) == []
+
+    await harness.perform(CancelChains((front.id,)))
+
+    assert await run_all(harness) == [next_one.id, last.id]
+
+
 async def a_job_that_is_not_due_holds_the_lane(harness: Harness) -> None:
     first, second = laned(order(), delay=60), laned(order())
     await harness.start(first, second)

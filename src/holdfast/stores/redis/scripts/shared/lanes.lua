@@ -29,9 +29,9 @@ function lanes.leave_place(job, rule)
   end
   -- A track may wait until the job that has left would have been due: that of the job, or that of the front now. No track
   -- waits for the due time of a job that ran.
-  local front, own = lanes.front_job(rule.lane), lanes.of(job)
-  for _, id in ipairs({ own and own.track or nil, front and lanes.of(front).track or nil }) do
-    local track = lanes.read_track(id)
+  for _, each in ipairs({ job, lanes.front_job(rule.lane) }) do
+    local own = lanes.of(each)
+    local track = own and lanes.read_track(own.track)
     if track and not track.parked then
       lanes.make_ready(track)
     end
