@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from holdfast.core import counters
 from holdfast.core.clock import Micros
-from holdfast.core.counters import CounterChange, Kind, settled_kind, settled_together
+from holdfast.core.counters import CounterChange, settled_together
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
-from holdfast.engine.operations import Settle, Settled, Start
+from holdfast.engine.operations import Settle, Settled
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
-from holdfast.stores.sqlite.verbs import attempts, blockers, insert, start, steps
+from holdfast.stores.sqlite.verbs import insert
 from holdfast.stores.sqlite.verbs.counters import append
+from holdfast.stores.sqlite.verbs.settle_one import (
+    COMPLETED,
+    COMPLETED_LANES,
+    KEEP,
+    WRITTEN,
+    ClaimedJob,
+    completion,
+    settle_one,
+)
 
 _CLAIMS = SQL["settle_claims"]
-_COMPLETED = SQL["settle_completed"]
-_COMPLETED_LANES = SQL["settle_completed_lanes"]
 _LANES_FREED = SQL["lanes_freed"]
 _ORDERS_LEFT = SQL["orders_left"]
-_KEEP = SQL["settle_keep"]
-_PENDING = SQL["settle_pending"]
-_RELEASED = SQL["settle_released"]
-_SUSPENDED = SQL["settle_suspended"]
-_MISMATCHED = SQL["settle_mismatched"]
-_ENDED = SQL["settle_ended"]
-
-_WRITTEN = Settled()
-
-
-class _Job(NamedTuple):
-    """The columns of `settle_claims`, in its order."""
-
-    id: str
-    seq: int
-    status: str
-    token: str | None
-    type: str
-    chain_id: str
-    attempt: int
-    worker: str | None
-    started_at: Micros | None
-    scheduled_at: Micros
-    awaited: bool
-    has_lanes: bool
-    lane: str | None
-    """The lane that it holds by its row alone."""
-    ordered: bool
-    """Whether this lane is an order."""
 
 
 class _Completions:
@@ -58,11 +33,11 @@ class _Completions:
     def __init__(self) -> None:
         self._jobs: list[Row] = []
         self._kept: list[Row] = []
-        self._counted: list[_Job] = []
+        self._counted: list[ClaimedJob] = []
         self._continuations: list[NewJob] = []
         self._with_triggers = False
 
-    def add(self, context: PlanContext, job: _Job, settlement: Settlement) -> None:
+    def add(self, context: PlanContext, job: ClaimedJob, settlement: Settlement) -> None:
         next_job = settlement.continuation
         self._counted.append(job)
         if next_job is None:
@@ -73,16 +48,16 @@ class _Completions:
         self._with_triggers |= job.has_lanes and (job.lane is None or (job.ordered and next_job is not None))
         if settlement.keep is not None:
             self._kept.append((settlement.keep, job.seq, job.token))
-        self._jobs.append(_completion(context, job, settlement))
+        self._jobs.append(completion(context, job, settlement))
 
     def flush(self, context: PlanContext) -> Plan[None]:
         if self._continuations:
             rows = [insert.row(context, job) for job in self._continuations]
             yield from insert.add_plain(context, self._continuations, rows)
         if self._kept:
-            yield Many(_KEEP, self._kept)
+            yield Many(KEEP, self._kept)
         if self._jobs:
-            yield Many(_COMPLETED_LANES if self._with_triggers else _COMPLETED, self._jobs)
+            yield Many(COMPLETED_LANES if self._with_triggers else COMPLETED, self._jobs)
             if not self._with_triggers and (lanes := [job.lane for job in self._counted if job.lane is not None]):
                 yield Statement(_LANES_FREED, {"lanes": as_json(lanes)})
                 if chains := [job.chain_id for job in self._counted if job.ordered]:
@@ -104,7 +79,7 @@ class _Completions:
 
 def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
     rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in operation.settlements])})
-    jobs = {row[0]: _Job(*row) for row in rows}
+    jobs = {row[0]: ClaimedJob(*row) for row in rows}
     settled: dict[str, Status] = {}
     together = _Completions()
     may_be_awaited = False
@@ -119,10 +94,10 @@ def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
             job = job._replace(started_at=job.started_at + settlement.ahead)
         if not may_be_awaited and _changes_no_other_job(context, job, settlement):
             together.add(context, job, settlement)
-            answer = _WRITTEN
+            answer = WRITTEN
         else:
             yield from together.flush(context)
-            answer = yield from _settle(context, job, settlement)
+            answer = yield from settle_one(context, job, settlement)
             # It may have created jobs that wait for the chains of the next settlements.
             next_job = settlement.continuation
             may_be_awaited |= bool(settlement.starts or (next_job is not None and next_job.after))
@@ -133,17 +108,17 @@ def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
     return answers
 
 
-def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -> Settled:
+def _refused(job: ClaimedJob | None, settlement: Settlement, settled: Status | None) -> Settled:
     """The result for a claim that is no longer held: lost, or written if the same settlement was stored before."""
     if job is None:
         return Settled(lost="not_found")
     status = settled or job.status
     if (job.token, status) == (settlement.claim.token, settlement.status):
-        return _WRITTEN
+        return WRITTEN
     return Settled(lost=lost_reason(status, job.token, settlement.claim.token))
 
 
-def _changes_no_other_job(context: PlanContext, job: _Job, settlement: Settlement) -> bool:
+def _changes_no_other_job(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> bool:
     next_job = settlement.continuation
     return (
         settlement.status is Status.COMPLETED
@@ -151,88 +126,3 @@ def _changes_no_other_job(context: PlanContext, job: _Job, settlement: Settlemen
         and not context.listening
         and (not job.awaited if next_job is None else not next_job.after)
     )
-
-
-def _settle(context: PlanContext, job: _Job, settlement: Settlement) -> Plan[Settled]:
-    next_job = settlement.continuation
-    refused = None
-    if settlement.starts:
-        refused = yield from start.check_starts(context, settlement.starts, settlement.expected)
-    if refused is None and next_job is not None:
-        refused = yield from start.check_continuation(next_job, settlement.starts, settlement.expected)
-    if refused is not None:
-        return Settled(refused=refused)
-    if settlement.starts:
-        yield from start.start(context, Start(settlement.starts))
-    written = {"seq": job.seq, "token": job.token, "keep": settlement.keep, "started_at": job.started_at}
-    if counted := settled_kind(settlement.status, settlement.outcome):
-        _count(context, job, counted, settlement)
-    match settlement.status:
-        case Status.COMPLETED:
-            if next_job is not None:
-                yield from start.add(context, next_job)
-            if settlement.keep is not None:
-                yield Many(_KEEP, [(settlement.keep, job.seq, job.token)])
-            statement = _COMPLETED_LANES if job.has_lanes else _COMPLETED
-            yield Statement(statement, _completion(context, job, settlement))
-            context.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
-            if next_job is None:
-                context.hints.finished.add(job.chain_id)
-                return Settled(unblocked=tuple((yield from blockers.completed(context, job.chain_id))))
-        case Status.PENDING if settlement.outcome == "released":
-            yield _past(context, job, "released", None, job.scheduled_at)
-            yield Statement(_RELEASED, written | {"begun": settlement.begun})
-            context.hints.due.add(job.type)
-            context.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
-        case Status.PENDING if settlement.outcome == "suspended":
-            due = yield from steps.suspend(context, job.id, job.chain_id, settlement.claim.token, settlement.waits)
-            yield _past(context, job, "suspended", None, due)
-            yield Statement(_SUSPENDED, written | {"scheduled_at": due})
-            context.hints.due.add(job.type)
-            context.record("suspended", job.id, job.chain_id, job.type, job.attempt - 1)
-        case Status.PENDING if settlement.outcome == "mismatched":
-            due = context.now + settlement.delay
-            yield _past(context, job, "mismatched", settlement.error, due)
-            yield Statement(_MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": context.now})
-            context.hints.due.add(job.type)
-            context.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
-        case Status.PENDING:
-            due = max(context.now, context.now + settlement.delay if settlement.at is None else settlement.at)
-            yield _past(context, job, settlement.outcome, settlement.error, due)
-            yield Statement(_PENDING, written | {"error": settlement.error, "scheduled_at": due})
-            context.hints.due.add(job.type)
-            kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
-            context.record(kind, job.id, job.chain_id, job.type, job.attempt)
-        case ended:
-            yield _past(context, job, settlement.outcome, settlement.error, None)
-            given_back = int(settlement.outcome == "mismatched")
-            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": context.now}
-            fingerprint = None if settlement.failure is None else settlement.failure.fingerprint
-            yield Statement(_ENDED, written | changes | {"fingerprint": fingerprint})
-            context.hints.finished.add(job.chain_id)
-            context.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
-            return Settled(unblocked=tuple((yield from blockers.broken(context, job.chain_id))))
-    return _WRITTEN
-
-
-def _count(context: PlanContext, job: _Job, kind: Kind, settlement: Settlement) -> None:
-    change = counters.ended(
-        job.type,
-        kind,
-        context.now,
-        scheduled_at=job.scheduled_at,
-        started_at=job.started_at,
-        timed=settlement.outcome != "mismatched",
-    )
-    context.count(change, job.id, settlement.failure)
-
-
-def _completion(context: PlanContext, job: _Job, settlement: Settlement) -> Row:
-    """The parameters of `settle_completed`, in order."""
-    now = context.now
-    ended = now if settlement.continuation is None else None
-    return settlement.output, job.started_at, now, ended, job.seq, job.token
-
-
-def _past(context: PlanContext, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
-    return attempts.past_attempt(context, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)
