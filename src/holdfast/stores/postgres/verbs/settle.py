@@ -139,54 +139,61 @@ def _settle_in_transaction(context: PlanContext, settlement: Settlement) -> Plan
     """Write one settlement and all its consequences, with all affected jobs locked."""
     yield from context.begin()
     following = settlement.continuation
-    endings: Sequence[chains.Ending]
-    if following is not None:
-        endings = blockers.possible_endings([following])
-    elif _ends(settlement):
-        endings = ["completed" if settlement.status is Status.COMPLETED else "failing"]
-    else:
-        endings = []
     chain = dependencies.Continuations([] if following is None else [following], settlement.starts, settlement.expected)
     states = yield from _lock(
         context,
         [settlement.claim.job_id],
-        endings,
+        _possible_endings(settlement),
         chain=chain,
         beside=blockers.chain_ids([*settlement.starts, *([] if following is None else [following])]),
         keys=dedup.lock_keys(context, settlement.starts),
     )
     found = states.get(settlement.claim.job_id)
-    if (answer := _answer_if_not_written(context, settlement, found)) is not None:
-        yield Commit()
-        return answer
-    assert found is not None
-    starts, refused = yield from start.check_starts(context, settlement.starts, settlement.expected)
-    if refused is None and following is not None:
-        started = {id: job.type for id, job in zip(settlement.expected, settlement.starts, strict=True)}
-        refused = (yield from blockers.refused(following, started)) or chain.cycles.get(following.id)
-    if refused is not None:
-        yield Commit()
-        return Settled(refused=refused)
+    answer = _answer_if_not_written(context, settlement, found)
+    if answer is None:
+        assert found is not None
+        existing, refused = yield from start.check_starts(context, settlement.starts, settlement.expected)
+        if refused is None and following is not None:
+            started = {id: job.type for id, job in zip(settlement.expected, settlement.starts, strict=True)}
+            refused = (yield from blockers.refused(following, started)) or chain.cycles.get(following.id)
+        if refused is None:
+            answer = yield from _write_with_consequences(context, settlement, found, existing)
+        else:
+            answer = Settled(refused=refused)
+    yield Commit()
+    return answer
+
+
+def _possible_endings(settlement: Settlement) -> Sequence[chains.Ending]:
+    """How the chain may end in the transaction of the settlement."""
+    if settlement.continuation is not None:
+        return blockers.possible_endings([settlement.continuation])
+    if _ends(settlement):
+        return ["completed" if settlement.status is Status.COMPLETED else "failing"]
+    return []
+
+
+def _write_with_consequences(
+    context: PlanContext, settlement: Settlement, found: JobState, existing: Sequence[str | None]
+) -> Plan[Settled]:
+    """Write a settlement that was checked: the side chains, the continuation, the job itself and its dependents."""
+    following = settlement.continuation
     if settlement.starts:
-        yield from start.create_new(context, settlement.starts, starts)
+        yield from start.create_new(context, settlement.starts, existing)
     # A chain that this settlement starts may wait for this one.
     awaited = found.awaited or any(found.chain_id in job.after for job in settlement.starts)
     if following is not None:
         yield from start.add(context, [following], awaited={found.chain_id} if awaited else ())
-    unblocked: list[tuple[str, str]] = []
-    write = completed if settlement.status is Status.COMPLETED else ended
-    rows = yield write(context, [settlement], all=True, ends=following is None)
+    completes = settlement.status is Status.COMPLETED
+    rows = yield (completed if completes else ended)(context, [settlement], all=True, ends=following is None)
     context.hints.recorded |= rows[0][-1]
+    freed: Sequence[chain_ends.Unblocked] = ()
     if awaited and _ends(settlement):
-        if settlement.status is Status.COMPLETED:
-            freed = yield from chain_ends.unblock_dependents(context, [found.chain_id])
-        else:
-            freed = yield from chain_ends.fail_dependents(context, [found.chain_id])
-        unblocked = [(job.id, job.type) for job in freed]
+        update = chain_ends.unblock_dependents if completes else chain_ends.fail_dependents
+        freed = yield from update(context, [found.chain_id])
     _add_hints(context, settlement, found)
     yield from context.write_events()
-    yield Commit()
-    return Settled(unblocked=tuple(unblocked))
+    return Settled(unblocked=tuple((job.id, job.type) for job in freed))
 
 
 def _lock(
