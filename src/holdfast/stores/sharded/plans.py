@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.engine.operations import ClaimJobs, NextDue, Operation, Place, Prune, Reap
-from holdfast.stores.sharded.all_shards import everywhere
+from holdfast.stores.sharded.all_shard_changes import change_all
+from holdfast.stores.sharded.all_shard_reads import read_all
 from holdfast.stores.sharded.backlogs import Backlogs
 from holdfast.stores.sharded.batches import split
 from holdfast.stores.sharded.plan import Plan
@@ -35,5 +36,9 @@ class Plans:
                 return self._shares.next_due(operation, up, complete=len(up) == len(self._routing.names))
             case Place():
                 return self._backlogs.place(self._routing, operation, up)
+            case _ if (plan := split(self._routing, operation)) is not None:
+                return plan
+            case _ if operation.writes:
+                return change_all(self._routing, operation)
             case _:
-                return split(self._routing, operation) or everywhere(self._routing, operation, up)
+                return read_all(self._routing, operation, up)
