@@ -65,19 +65,25 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
             state.set(lanes.tats, lane, after.tat)
         if after.wake_at is not None:
             lanes.wake_at(after.wake_at, lane)
+    _park_or_put_back(state, stored, states, choice.parked)
+    return claimed if claimed or choice.parked else None
+
+
+def _park_or_put_back(
+    state: State, stored: Collection[StoredTrack], lanes_read: Collection[str], parked: Mapping[str, str]
+) -> None:
+    """Return the tracks that a claim has read. `parked`: the full lane of each track that has to wait for one."""
+    lanes = state.lanes
     for each in stored:
-        if (full := choice.parked.get(each.track.id)) is not None:
+        if (full := parked.get(each.track.id)) is not None:
             lanes.tracks.park(each, full)
         else:
             lanes.put_back(state, each)
     # A track that had room at one of its lanes may have had to wait for another: other tracks may use the room.
-    parked_at = set(choice.parked.values())
-    for lane in states:
-        if lane not in parked_at:
+    full_lanes = set(parked.values())
+    for lane in lanes_read:
+        if lane not in full_lanes:
             lanes.wake(state, lane)
-    if not claimed and not choice.parked:
-        return None
-    return claimed
 
 
 def _take_tracks(state: State, types: Collection[str], limit: int) -> list[StoredTrack]:
