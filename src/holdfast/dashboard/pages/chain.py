@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from holdfast.core.details import lanes_of
 from holdfast.core.explanation import Explanation
-from holdfast.core.job import Chain, Job
+from holdfast.core.job import Chain, Job, Report
 from holdfast.core.record import Status
 from holdfast.core.schedule import schedule_of
 from holdfast.dashboard.access import Field
@@ -36,45 +36,52 @@ async def show(view: View) -> Response:
     if not jobs:
         raise HTTPException(404)
     chain = await view.viewer.get_chain(chain_id)
-    selected = _selected(view, jobs)
+    selected, current = _selected(view, jobs), jobs[-1]
     report = await view.viewer.report(selected)
     if report is None:  # deleted meanwhile
         raise HTTPException(404)
-    attempts, older = timeline(report, view.redaction)
-    links = await _links(view, chain_id, jobs)
-    steps, older_steps = await shown_steps(view, selected)
-    stats = await view.viewer.stats_or_none()
     explanation = await view.viewer.explain(selected)
-    row = stats.types.get(selected.type) if stats is not None else None
+    links = await _links(view, chain_id, jobs)
     return view.page(
         "chain.html",
         chain=chain,
         chain_id=chain_id,
-        current=jobs[-1],
-        chain_status=shown_status(jobs[-1]),
+        current=current,
+        chain_status=shown_status(current),
         jobs=jobs,
         first_index=jobs[0].index,
-        selected=selected,
-        selected_status=shown_status(selected),
-        explanation=_text(view, explanation),
-        awaited=awaited_message(explanation),
         drawing=draw(jobs, links, selected=selected.id),
         has_links=bool(links) or len(jobs) > 1,
         origin=links.origin,
         schedule=await _schedule(view, jobs[0]),
-        steps=steps,
-        older_steps=older_steps,
-        attempts=attempts,
-        older=older,
-        input=view.redaction.payload(selected.record.input, "input"),
-        output=view.redaction.payload(selected.record.output, "output"),
-        error=view.redaction.traceback(selected.error),
-        changes=await view.viewer.audit(selected),
-        paused=row is not None and row.paused,
-        can=_possible(selected, jobs[-1], whole=chain is not None),
-        external=selected is jobs[-1] and chain is not None and waits_for_completion(explanation),
+        can=_possible(selected, current, whole=chain is not None),
+        external=selected is current and chain is not None and waits_for_completion(explanation),
         live=view.live(chain_id),
+        **await _details(view, selected, report, explanation),
     )
+
+
+async def _details(view: View, job: Job, report: Report, explanation: Explanation | None) -> dict[str, Any]:
+    """What the page shows of the selected job."""
+    attempts, older = timeline(report, view.redaction)
+    steps, older_steps = await shown_steps(view, job)
+    stats = await view.viewer.stats_or_none()
+    row = stats.types.get(job.type) if stats is not None else None
+    return {
+        "selected": job,
+        "selected_status": shown_status(job),
+        "explanation": _text(view, explanation),
+        "awaited": awaited_message(explanation),
+        "steps": steps,
+        "older_steps": older_steps,
+        "attempts": attempts,
+        "older": older,
+        "input": view.redaction.payload(job.record.input, "input"),
+        "output": view.redaction.payload(job.record.output, "output"),
+        "error": view.redaction.traceback(job.error),
+        "changes": await view.viewer.audit(job),
+        "paused": row is not None and row.paused,
+    }
 
 
 async def _links(view: View, chain_id: str, jobs: list[Job]) -> Links:
