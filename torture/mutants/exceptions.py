@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torture.mutants.mutant import Edit, Mutant
 
-_CAUGHT = "        except BaseException as error:\n            if run.call is not None and"
+_CAUGHT = "        except BaseException as error:\n            note_error"
 _NEXT_LINE = "            if task.cancelling():"
 
 MUTANTS: dict[str, Mutant] = {

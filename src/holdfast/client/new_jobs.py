@@ -73,6 +73,11 @@ def _new_job(
         return job  # saves 1 microsecond per job of a bulk start
     if options.shard is not None and options.shard != sent.shard:
         raise ValueError(_wrong_shard(declared.name, options.shard, sent.shard))
+    return _with_options(job, options, blocker_types)
+
+
+def _with_options(job: NewJob, options: StartOptions, blocker_types: tuple[str, ...]) -> NewJob:
+    """The job with the options that its type does not declare: when it is due, its key and its blockers."""
     if options.collapses:
         job = _collapsing(job, options)
     return replace(

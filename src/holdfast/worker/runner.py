@@ -14,32 +14,31 @@ from holdfast.core.clock import SECOND
 from holdfast.core.details import epoch_of
 from holdfast.core.failure import message_of
 from holdfast.core.job import Chain
-from holdfast.core.lifecycle import Mismatched, Outcome, Raised, Settlement, SuspendedFor
+from holdfast.core.lifecycle import Outcome, Raised, Settlement
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.settle import settle
-from holdfast.engine.interruption import ends_task, is_ctrl_c
+from holdfast.engine.interruption import ends_task
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import GetBlockers, LostReason, Settle, Settled
 from holdfast.engine.store import Store
-from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt_events import emit_claimed, emit_end, is_plain_completion
 from holdfast.worker.attempt_parts import AttemptParts
-from holdfast.worker.attempt_run import RELEASED, RELEASED_LATER, AttemptRun, aborted
+from holdfast.worker.attempt_run import RELEASED, AttemptRun, aborted
 from holdfast.worker.completion_rules import CompletionState, blocker_outputs, outcome_of
 from holdfast.worker.current_job import current_job
 from holdfast.worker.handler_call import AsyncCall, Call, ThreadCall
+from holdfast.worker.handler_errors import note_error
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.lifespans import Lifespans
 from holdfast.worker.limits import ReleasedLanes
 from holdfast.worker.middleware import Middleware, middlewares_of, wrap_handler
-from holdfast.worker.mismatch import InputMismatch, arguments_of, reading_input
+from holdfast.worker.mismatch import arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.run_options import RunOptions
 from holdfast.worker.settler import Settler
 from holdfast.worker.steps.step_store import StepStore
-from holdfast.worker.steps.suspended import is_suspension
 from holdfast.worker.threads import Threads
 
 
@@ -134,23 +133,8 @@ class Runner:
                     middlewares = self._middlewares[record.type]
                     value = await wrap_handler(middlewares, run.call.attempt, run.call.run)()
                     run.outcome = self._outcome(run.call, value)
-        except asyncio.CancelledError as error:
-            # Without an abort, the handler awaited a task that was cancelled: that is an ordinary error.
-            run.outcome = RELEASED_LATER if held_claim.signal.aborted else Raised(error)
-        except ClaimLost as error:
-            held_claim.signal.fire(cast("LostReason", error.reason))
-            # A call that an abort interrupted raises it too. After a shutdown or a timeout the claim is still valid.
-            run.outcome = None if error.reason in get_args(LostReason) else RELEASED_LATER
-        except InputMismatch as mismatch:
-            run.outcome = Mismatched(mismatch.refusal)
         except BaseException as error:
-            if run.call is not None and run.call.steps.suspended and is_suspension(error):
-                run.outcome = SuspendedFor(run.call.steps.log.waits)
-            # Only Ctrl-C ends the worker. A handler that raises SystemExit, for example, has failed.
-            elif options.type.is_async and is_ctrl_c(error):
-                run.interrupt = error
-            else:
-                run.outcome = Raised(error)
+            note_error(held_claim, run, error)
         finally:
             held_claim.leave()
             if timer is not None:
