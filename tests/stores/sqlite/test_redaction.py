@@ -14,6 +14,7 @@ from typing import Literal
 
 import pytest
 import sqlalchemy
+from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
@@ -109,8 +110,8 @@ async def test_the_log_of_sqlalchemy_contains_statements_of_other_tasks(
         ended_first.append(logged[0].done())
 
     async with AsyncSession(engine) as session:
-        sqlalchemy.event.listen(engine.sync_engine, "before_cursor_execute", begin)
-        sqlalchemy.event.listen(engine.sync_engine, "after_cursor_execute", end)
+        event.listen(engine.sync_engine, "before_cursor_execute", begin)
+        event.listen(engine.sync_engine, "after_cursor_execute", end)
         await store.join(session).perform(Start((new_job(input=PAYLOAD),)))
         await session.commit()
     await asyncio.gather(*logged)

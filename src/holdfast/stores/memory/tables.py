@@ -61,8 +61,8 @@ class Tables:
         self.schedules: dict[str, ScheduleRow] = {}
         self.listeners: dict[str, Micros] = {}
         self.events: list[EventRow] = []
-        self.event_seq = 0
-        self.seq = 0
+        self.event_seq: int = 0
+        self.seq: int = 0
         self.hints = Hints()
         self.undo: list[tuple[Any, Any, Any]] = []
         """The changes of the current operation as (table, key, value before). Empty after the commit."""
