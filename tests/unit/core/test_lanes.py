@@ -11,7 +11,7 @@ from holdfast.testing.lanes import limit
 BURST = 5
 
 # The facts of the table in the test of throttled/throttled: at this second, a request of this volume is refused or not,
-# and this many seconds pass until everything is paid off.
+# and this many seconds pass until the theoretical arrival time.
 GCRA = [
     (0.0, 6, True, 0.0),
     (0.0, 1, False, 1.0),
