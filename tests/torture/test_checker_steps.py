@@ -149,6 +149,24 @@ def test_a_cursor_continues_after_the_saved_position(run: Run) -> None:
     assert any("began with item 2, position 3 was saved" in each for each in run.steps().violations)
 
 
+def test_a_stale_attempt_saves_no_position(run: Run) -> None:
+    key = "1" * 32
+    scenario = Scenario()
+    scenario.now -= 2 * SECOND
+    scenario.job("job", type="stepwise")
+    scenario.claim("job", token="c")
+    scenario.now += SECOND
+    scenario.reap("job")
+    scenario.claim("job", token="d")
+    run.changes = scenario.changes
+    run.note("handler", "d")
+    run.note("handler", "c")  # the worker was frozen
+    run.note("item", "d", item=0, id=key)
+    run.note("item", "c", item=3, id=key)
+
+    assert run.steps().violations == []
+
+
 def test_one_value_is_the_first(run: Run) -> None:
     run.send("one", first=True)
     run.send("two", first=False)
