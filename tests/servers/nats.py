@@ -5,7 +5,6 @@ The binary is HOLDFAST_TEST_NATS (a path), else a server on PATH, else that of t
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
 import shutil
@@ -16,12 +15,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
 from tests.servers.ports import free_port
+from tests.servers.until_exit import until_exit
 
 START_SECONDS = 60.0
 
@@ -89,11 +89,7 @@ def run_nats(settings: str = "") -> Generator[NatsServer]:
 @cache
 def shared_nats() -> NatsServer:
     """One server for all tests of this process that need only their own namespace."""
-    stack = ExitStack()
-    server = stack.enter_context(run_nats())
-    # Registered after the clean-up of the temporary folder, so it runs before that.
-    atexit.register(stack.close)
-    return server
+    return until_exit(run_nats())
 
 
 @cache

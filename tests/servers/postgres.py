@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ import psycopg
 
 from holdfast.stores.postgres import PostgresStore
 from tests.servers.ports import free_port
+from tests.servers.until_exit import until_exit
 
 START_SECONDS = 60.0
 SETTINGS = {
@@ -201,11 +202,8 @@ def _placed(binaries: Path, where: Path | None = None) -> Generator[Postgres]:
 @cache
 def shared_postgres() -> Postgres:
     """One server for the whole run, stopped when it ends."""
-    running = ExitStack()
     # No JIT: without statistics, PostgreSQL would compile statements for longer than it runs them.
-    server = running.enter_context(running_postgres(jit="off"))
-    atexit.register(running.close)
-    return server
+    return until_exit(running_postgres(jit="off"))
 
 
 def fresh_address(**options: str) -> str:

@@ -7,7 +7,6 @@ the two products is installed, it is used for both.
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import importlib.util
 import os
@@ -27,6 +26,7 @@ from uuid import uuid4
 import redis
 
 from tests.servers.ports import free_port
+from tests.servers.until_exit import until_exit
 
 START_SECONDS = 60.0
 
@@ -177,11 +177,7 @@ def run_cluster(*, replicas: int = 0, product: Product = "redis") -> Generator[R
 @cache
 def shared_redis(product: Product = "redis") -> RedisServer:
     """One server for all tests of this process that need only their own namespace."""
-    stack = ExitStack()
-    server = stack.enter_context(run_redis(product=product))
-    # Registered after the clean-up of the temporary folder, so it runs before that.
-    atexit.register(stack.close)
-    return server
+    return until_exit(run_redis(product=product))
 
 
 def new_namespace() -> str:

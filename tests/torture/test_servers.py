@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.servers import postgres
 from tests.servers.postgres import Postgres
+from tests.servers.until_exit import until_exit
 
 STUBBORN = """
 import os, signal, time
@@ -37,3 +42,25 @@ def test_a_server_that_does_not_stop_is_killed_with_its_children(
     assert process.stdout.read() == ""  # nor is its child left, which could write to it
     assert server.pid is None
     process.stdout.close()
+
+
+def test_a_forked_child_does_not_stop_the_servers_of_its_parent(tmp_path: Path) -> None:
+    stopped = tmp_path / "stopped"
+
+    @contextmanager
+    def server() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with suppress(FileNotFoundError):  # at the end of the tests
+                stopped.touch()
+
+    until_exit(server())
+    child = multiprocessing.get_context("fork").Process(target=int)
+    with warnings.catch_warnings():
+        # Newer Python versions warn about forks with threads.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child.start()
+    child.join()
+
+    assert not stopped.exists()

@@ -6,13 +6,12 @@ and a test reads the log.
 
 from __future__ import annotations
 
-import atexit
 import re
-from contextlib import ExitStack
 from functools import cache
 from uuid import uuid4
 
 from tests.servers.postgres import Postgres, running_postgres
+from tests.servers.until_exit import until_exit
 
 ROLE = "plain"
 REFUSED = ("pg_notify(text, text)", "pg_advisory_xact_lock(bigint)", "pg_advisory_lock(bigint)")
@@ -22,9 +21,7 @@ _FORBIDDEN = re.compile(r"\b(listen|unlisten|notify)\b\s+\"?\w|pg_notify\(|pg_(t
 @cache
 def plain_postgres() -> Postgres:
     """One such server for the whole run."""
-    running = ExitStack()
-    server = running.enter_context(running_postgres(log_statement="all", log_line_prefix="%u "))
-    atexit.register(running.close)
+    server = until_exit(running_postgres(log_statement="all", log_line_prefix="%u "))
     with server.connect() as connection:
         connection.execute(f"create role {ROLE} login")
         connection.execute(f"grant create on database postgres to {ROLE}")
