@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
 from holdfast.cli.exit_codes import MEANINGS
 from tests.edges.cli.test_help import WANTED
@@ -31,6 +32,10 @@ def test_the_page_s_snippets_run(guide: str, tmp_path: Path, monkeypatch: pytest
     for name, test in names.items():
         if name.startswith("test_") and inspect.isfunction(test) and not inspect.signature(test).parameters:
             test()
+    # A program that ends need not close the connections of its engine.
+    for engine in names.values():
+        if isinstance(engine, Engine):
+            engine.dispose()
 
 
 def test_the_front_page_lists_every_guide() -> None:
