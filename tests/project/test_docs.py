@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from holdfast.cli.exit_codes import MEANINGS
+from holdfast.contrib.flask import Holdfast
 from tests.edges.cli.test_help import WANTED
 from tests.project.snippets import ROOT, run_page, snippets
 
@@ -32,10 +33,12 @@ def test_the_page_s_snippets_run(guide: str, tmp_path: Path, monkeypatch: pytest
     for name, test in names.items():
         if name.startswith("test_") and inspect.isfunction(test) and not inspect.signature(test).parameters:
             test()
-    # A program that ends need not close the connections of its engine.
-    for engine in names.values():
-        if isinstance(engine, Engine):
-            engine.dispose()
+    # A program that ends need not close its connections.
+    for value in names.values():
+        if isinstance(value, Engine):
+            value.dispose()
+        elif isinstance(value, Holdfast):
+            value.close()
 
 
 def test_the_front_page_lists_every_guide() -> None:
