@@ -6,7 +6,7 @@ import multiprocessing
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_a_forked_child_does_not_stop_the_servers_of_its_parent(tmp_path: Path) 
     stopped = tmp_path / "stopped"
 
     @contextmanager
-    def server() -> Iterator[None]:
+    def server() -> Generator[None]:
         try:
             yield
         finally:
