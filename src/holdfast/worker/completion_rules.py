@@ -212,10 +212,10 @@ def blocker_outputs(chains: list[ChainRecord], jobs: Jobs) -> tuple[Any, ...]:
 
 
 def _blocker_output(chain: ChainRecord, jobs: Jobs) -> Any:
-    status = chain.last.status
-    if status is Status.COMPLETED:
-        return Chain[Any](chain, jobs).output
-    return failure_of(chain.last) if status.finished else None
+    last = chain.last
+    if last.status is Status.COMPLETED:
+        return None if last.output is None else jobs.output(last.type, last.output)
+    return failure_of(last) if last.status.finished else None
 
 
 def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgress:

@@ -33,7 +33,8 @@ BY_INDEX = {
     "find_key": "SEARCH first USING INDEX holdfast_job_key (key=? AND type=?)",
     "chains": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "chain_statuses": "SEARCH first USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
-    "dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
+    "waiting_for": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
+    "dependents": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "broken_dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
     "prune_expired": "SEARCH last USING COVERING INDEX holdfast_job_expires (expires_at<?)",
     "next_due_pending": "job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority=?)",
@@ -61,7 +62,7 @@ def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
 
 
 def explain(connection: sqlite3.Connection, sql: str) -> str:
-    lists = dict.fromkeys(("ids", "types", "seqs", "exclude"), "[]")
+    lists = dict.fromkeys(("ids", "types", "seqs", "exclude", "chains"), "[]")
     named = re.findall(r":(\w+)", sql)
     parameters = dict.fromkeys(named, 1) | lists if named else [1] * sql.count("?")
     return "\n".join(row[3] for row in connection.execute(f"explain query plan {sql}", parameters))

@@ -1,13 +1,17 @@
 -- blockers: the chains that a job waits for, in the order given.
 select chain_id from holdfast_blocker where job_id = :job_id order by position
 
--- dependents: the jobs that wait or waited for a chain, oldest first. A job appears once for each of its references.
-select job.seq, job.id, job.type, job.chain_id, job.status, job.open_blockers, job.scheduled_at, job.attempt, job.worker,
-       job.on_blocker_failure, job.details is not null
-  from holdfast_blocker blocker
-  join holdfast_job job on job.id = blocker.job_id
- where blocker.chain_id = :chain_id
- order by job.seq, blocker.position
+-- waiting_for: the jobs that wait or waited for each of these chains. A job appears once for each of its references.
+-- cross join: SQLite must begin with the chains, not with all references.
+select blocker.chain_id, blocker.job_id
+  from json_each(:chains) chain
+  cross join holdfast_blocker blocker on blocker.chain_id = chain.value
+
+-- dependents: what the end of a blocker may change in these jobs, oldest first.
+select seq, id, type, chain_id, status, open_blockers, scheduled_at, attempt, worker, on_blocker_failure, details is not null
+  from holdfast_job
+ where id in (select value from json_each(:ids))
+ order by seq
 
 -- unblock: write the number of open blockers that is left.
 update holdfast_job set track = track, status = :status, open_blockers = :open_blockers, scheduled_at = :scheduled_at where seq = :seq

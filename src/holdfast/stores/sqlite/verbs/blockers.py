@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ _GET_JOBS = SQL["get_jobs"]
 _BLOCKERS = SQL["blockers"]
 _STATUSES = SQL["chain_statuses"]
 _TYPES = SQL["chain_types"]
+_WAITING_FOR = SQL["waiting_for"]
 _DEPENDENTS = SQL["dependents"]
 _UNBLOCK = SQL["unblock"]
 _BROKEN_DEPENDENTS = SQL["broken_dependents"]
@@ -48,29 +49,36 @@ class _Dependent(NamedTuple):
     has_details: bool
 
 
-def completed(context: PlanContext, chain_id: str) -> Plan[Unblocked]:
-    """A chain completed: decrement `open_blockers` of its dependents. Returns those that are no longer blocked."""
-    left: dict[int, int] = {}
+def completed(context: PlanContext, chain_ids: Sequence[str]) -> Plan[dict[str, Unblocked]]:
+    """Chains completed: decrement `open_blockers` of their dependents. Returns those that are no longer blocked.
+
+    A dependent is returned with the last of its chains, in the order given.
+    """
+    ended: dict[str, list[str]] = {}
+    for chain_id, job_id in (yield Statement(_WAITING_FOR, {"chains": as_json(chain_ids)})):
+        ended.setdefault(job_id, []).append(chain_id)
+    unblocked: dict[str, Unblocked] = {}
+    if not ended:
+        return unblocked
+    jobs = [_Dependent(*row) for row in (yield Statement(_DEPENDENTS, {"ids": as_json(ended)}))]
     changes: list[dict[str, object]] = []
-    unblocked: Unblocked = []
-    ends: dict[int, _Dependent] = {}
-    for row in (yield Statement(_DEPENDENTS, {"chain_id": chain_id})):
-        job = _Dependent(*row)
+    for job in jobs:
         if waits_for_end(job.rule):
-            ends[job.seq] = job
             continue
-        seq, status, scheduled_at = job.seq, job.status, job.scheduled_at
-        left[seq] = left.setdefault(seq, job.open_blockers) - 1
-        if left[seq] == 0 and status == "blocked":
+        status, scheduled_at, left = job.status, job.scheduled_at, job.open_blockers - len(ended[job.id])
+        if left == 0 and status == "blocked":
             status, scheduled_at = "pending", max(scheduled_at, context.now)
-            _record_unblocked(context, job, unblocked)
-        changes.append({"seq": seq, "status": status, "open_blockers": left[seq], "scheduled_at": scheduled_at})
+            _record_unblocked(context, job, unblocked.setdefault(ended[job.id][-1], []))
+        changes.append({"seq": job.seq, "status": status, "open_blockers": left, "scheduled_at": scheduled_at})
     if changes:
         yield Many(_UNBLOCK, changes)
-    broken_chains: list[str] = []
-    for job in ends.values():
-        yield from _count_end(context, job, unblocked, broken_chains)
-    yield from _break(context, broken_chains, unblocked)
+    if len(changes) < len(jobs):
+        for job in jobs:
+            if waits_for_end(job.rule):
+                chains, broken_chains = ended[job.id], list[str]()
+                became_pending = unblocked.setdefault(chains[-1], [])
+                yield from _count_end(context, job, became_pending, broken_chains, ended=len(set(chains)))
+                yield from _break(context, broken_chains, became_pending)
     return unblocked
 
 
@@ -105,11 +113,13 @@ def _break(context: PlanContext, chains: list[str], unblocked: Unblocked) -> Pla
                 yield from _count_end(context, job, unblocked, chains)
 
 
-def _count_end(context: PlanContext, job: _Dependent, unblocked: Unblocked, broken_chains: list[str]) -> Plan[None]:
-    """A blocker of a job with `when=` ended. Look at all its blockers when none seems to be open."""
+def _count_end(
+    context: PlanContext, job: _Dependent, unblocked: Unblocked, broken_chains: list[str], *, ended: int = 1
+) -> Plan[None]:
+    """Blockers of a job with `when=` ended. Look at all its blockers when none seems to be open."""
     if job.status != "blocked":
         return
-    status, left = Status.BLOCKED, job.open_blockers - 1
+    status, left = Status.BLOCKED, job.open_blockers - ended
     if left <= 0:
         named = [chain_id for (chain_id,) in (yield Statement(_BLOCKERS, {"job_id": job.id}))]
         status, left = waiting_status(job.rule, (yield from statuses(named)).values())

@@ -45,7 +45,8 @@ def complete(context: PlanContext, operation: Complete) -> Plan[Settled]:
     yield from announce_releases(context, SQL)
     if operation.completions and operation.completions[-1].continuation is None:
         context.hints.finished.add(operation.chain_id)
-        return Settled(unblocked=tuple((yield from blockers.completed(context, operation.chain_id))))
+        unblocked = yield from blockers.completed(context, [operation.chain_id])
+        return Settled(unblocked=tuple(unblocked.get(operation.chain_id, ())))
     return Settled()
 
 

@@ -10,7 +10,7 @@ from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
-from holdfast.stores.sqlite.verbs import insert
+from holdfast.stores.sqlite.verbs import blockers, insert
 from holdfast.stores.sqlite.verbs.counters import append
 from holdfast.stores.sqlite.verbs.settle_one import (
     COMPLETED,
@@ -28,9 +28,12 @@ _ORDERS_LEFT = SQL["orders_left"]
 
 
 class _Completions:
-    """Completions that change no other job. Several hundred are written with two statements."""
+    """Completions that are written together, several hundred with a few statements."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: list[Settled]) -> None:
+        self._answers = answers
+        self._awaited: dict[str, int] = {}
+        """The chains that other jobs wait for, and the positions of their answers."""
         self._jobs: list[Row] = []
         self._kept: list[Row] = []
         self._counted: list[ClaimedJob] = []
@@ -42,6 +45,8 @@ class _Completions:
         self._counted.append(job)
         if next_job is None:
             context.hints.finished.add(job.chain_id)
+            if job.awaited:
+                self._awaited[job.chain_id] = len(self._answers)
         else:
             self._continuations.append(next_job)
         # The triggers decide whether a chain that goes on keeps its order.
@@ -64,6 +69,10 @@ class _Completions:
                     yield Statement(_ORDERS_LEFT, {"chains": as_json(chains)})
             # Written here and not with the other changes of the operation: this is part of every settlement.
             yield append(self._changes(context.now))
+        if self._awaited:
+            for chain_id, jobs in (yield from blockers.completed(context, list(self._awaited))).items():
+                self._answers[self._awaited[chain_id]] = Settled(unblocked=tuple(jobs))
+            self._awaited = {}
         self._jobs, self._kept, self._counted, self._continuations = [], [], [], []
         self._with_triggers = False
 
@@ -81,9 +90,9 @@ def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
     rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in operation.settlements])})
     jobs = {row[0]: ClaimedJob(*row) for row in rows}
     settled: dict[str, Status] = {}
-    together = _Completions()
-    may_be_awaited = False
     answers: list[Settled] = []
+    together = _Completions(answers)
+    may_be_awaited = False
     for settlement in operation.settlements:
         job_id, token = settlement.claim
         job = jobs.get(job_id)
@@ -92,7 +101,7 @@ def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
             continue
         if settlement.ahead and job.started_at is not None:
             job = job._replace(started_at=job.started_at + settlement.ahead)
-        if not may_be_awaited and _changes_no_other_job(context, job, settlement):
+        if not may_be_awaited and _can_be_written_together(context, settlement):
             together.add(context, job, settlement)
             answer = WRITTEN
         else:
@@ -118,11 +127,12 @@ def _refused(job: ClaimedJob | None, settlement: Settlement, settled: Status | N
     return Settled(lost=lost_reason(status, job.token, settlement.claim.token))
 
 
-def _changes_no_other_job(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> bool:
+def _can_be_written_together(context: PlanContext, settlement: Settlement) -> bool:
+    """Whether a settlement can be written together with others. With a listener, events must be in the order given."""
     next_job = settlement.continuation
     return (
         settlement.status is Status.COMPLETED
         and not settlement.starts
         and not context.listening
-        and (not job.awaited if next_job is None else not next_job.after)
+        and (next_job is None or not next_job.after)
     )

@@ -92,7 +92,8 @@ def _complete(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> 
     if settlement.continuation is not None:
         return WRITTEN
     context.hints.finished.add(job.chain_id)
-    return Settled(unblocked=tuple((yield from blockers.completed(context, job.chain_id))))
+    unblocked = yield from blockers.completed(context, [job.chain_id])
+    return Settled(unblocked=tuple(unblocked.get(job.chain_id, ())))
 
 
 def _return_to_pending(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> Plan[Settled]:
