@@ -85,7 +85,7 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.verbs.blockers",
-                    'if left[seq] == 0 and status == "blocked":',
+                    'if left == 0 and status == "blocked":',
                     'if status == "blocked":',
                 ),
             ),
