@@ -42,6 +42,8 @@ create table holdfast_job (
     fingerprint text,
     -- Jobs of a type and priority that have the same limits, rates and orders are in one track.
     track text,
+    -- The number of its track while the job is pending. Otherwise it may be the number of a track that was deleted since.
+    track_seq integer,
     -- Of a job with rates: the number of the attempt that they have counted.
     counted integer,
     -- 1 if an earlier job of the chain holds an order until the chain ends.
@@ -59,8 +61,9 @@ create table holdfast_job (
 -- Equal entries are in the order of seq, as in every index of SQLite.
 -- The status is a column of the index, although all its entries have the same status. Otherwise SQLite reads the
 -- table for each row that it counts.
--- Jobs with lanes have a track, so that claims of other jobs do not read them.
-create index holdfast_job_due on holdfast_job (status, type, track, priority desc, scheduled_at) where status = 'pending';
+-- Jobs with lanes have a track, so that claims of other jobs do not read them. Its number, because the tracks that a claim
+-- reads were mostly created together: their jobs are then on few pages. By track they would be on as many pages as tracks.
+create index holdfast_job_due on holdfast_job (status, type, track_seq, priority desc, scheduled_at) where status = 'pending';
 create index holdfast_job_leased on holdfast_job (status, type, leased_until) where status = 'running';
 create index holdfast_job_lane on holdfast_job (lane) where lane is not null and status = 'running';
 create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
@@ -251,7 +254,9 @@ create index holdfast_lane_wake on holdfast_lane (wake_at) where wake_at is not 
 -- A claim reads tracks that are not parked and whose time has come. Tracks with a lower turn come first.
 -- The ids of the tracks with the same lane for fairness begin with the same 16 digits.
 create table holdfast_track (
-    track text primary key,
+    -- In the order in which tracks were created: a claim changes the tracks of few pages.
+    seq integer primary key,
+    track text not null unique,
     type text not null,
     priority integer not null,
     fair text not null,
@@ -261,7 +266,7 @@ create table holdfast_track (
     ready_at integer not null default 0,
     -- The lane that it waits for.
     parked text
-) without rowid;
+);
 create index holdfast_track_ready on holdfast_track (type, ready_at, priority desc, turn) where parked is null;
 create index holdfast_track_parked on holdfast_track (parked, type, priority desc, turn) where parked is not null;
 
@@ -287,27 +292,53 @@ create table holdfast_place (
 ) without rowid;
 create index holdfast_place_chain on holdfast_place (chain_id);
 
--- Lanes and tracks that the next claim reads again.
+-- Lanes that the next claim reads again.
 create table holdfast_lane_change (
     seq integer primary key,
-    lane text,
-    track text,
-    details text,
+    lane text not null,
     -- How much of a rate was not used.
     refund integer
 );
 
--- lanes_next: whether a job with lanes is next, at equal priority.
+-- turn: the turn of the track that is served or created next. lanes_next: whether a job with lanes is next, at equal priority.
 create table holdfast_turn (turn integer not null, lanes_next integer not null);
 insert into holdfast_turn (turn, lanes_next) values (0, 0);
 
+-- An insert makes a track ready, and creates it if needed: a job in it has become pending, or is pending no more.
+-- A track stays as it is if a claim reads it already, or if it is parked at a limit or a rate.
+create view holdfast_track_change as select track, details from holdfast_job where track is not null;
+create trigger holdfast_track_changed instead of insert on holdfast_track_change
+    when not exists (select 1 from holdfast_track known
+                      where known.track = new.track and known.ready_at = 0
+                        and not exists (select 1 from holdfast_place place where place.lane = known.parked)) begin
+    insert or ignore into holdfast_limit (name, kind, declared, per, burst)
+    select substr(json_extract(value, '$.lane'), 1, instr(json_extract(value, '$.lane'), char(31)) - 1), json_extract(value, '$.kind'),
+           coalesce(json_extract(value, '$.number'), 1), coalesce(json_extract(value, '$.per'), 0), coalesce(json_extract(value, '$.burst'), 1)
+      from json_each(new.details, '$.lanes.rules');
+    insert or ignore into holdfast_lane (lane)
+    select json_extract(value, '$.lane') from json_each(new.details, '$.lanes.rules');
+    insert into holdfast_track (track, type, priority, fair, lanes, turn)
+    select new.track, json_extract(new.details, '$.lanes.type'), json_extract(new.details, '$.lanes.priority'),
+           json_extract(new.details, '$.lanes.fair'),
+           (select json_group_array(json_extract(value, '$.lane')) from json_each(new.details, '$.lanes.rules')),
+           (select turn from holdfast_turn)
+     where true
+        on conflict (track) do update
+       set ready_at = 0,
+           parked = case when exists (select 1 from holdfast_place place where place.lane = holdfast_track.parked)
+                         then null else parked end;
+    update holdfast_turn set turn = turn + 1;
+end;
+
 -- A trigger takes a fifth of the time of a settlement even if its condition is false. So the triggers of lanes run only for
 -- statements that name track: all that change the status or the due time of a job that may have lanes (`track = track`).
--- Claims do not name it, nor do completions of jobs without lanes and of jobs that hold a lane by their row alone. There is no trigger for inserts: the statements of
--- `enter_lanes` follow the insert of a job with lanes.
+-- Claims do not name it, nor do completions of jobs without lanes and of jobs that hold a lane by their row alone. There is no trigger for inserts: the plan of
+-- an insert writes the tracks and the places of jobs with lanes.
 create trigger holdfast_lanes_pending after update of track on holdfast_job
     when new.track is not null and new.status = 'pending' begin
-    insert into holdfast_lane_change (track, details) values (new.track, new.details);
+    insert into holdfast_track_change (track, details) values (new.track, new.details);
+    update holdfast_job set track_seq = (select track.seq from holdfast_track track where track.track = new.track)
+     where seq = new.seq and track_seq <> (select track.seq from holdfast_track track where track.track = new.track);
     insert into holdfast_lane_change (lane)
     select place.lane from holdfast_place place where place.chain_id = new.chain_id;
 end;
@@ -335,7 +366,7 @@ create trigger holdfast_lanes_ended after update of track on holdfast_job
     insert into holdfast_lane_change (lane)
     select place.lane from holdfast_place place where place.chain_id = new.chain_id;
     -- A claim may have put off its track until it is due.
-    insert into holdfast_lane_change (track, details)
+    insert into holdfast_track_change (track, details)
     select old.track, old.details where old.track is not null and old.status = 'pending';
     update holdfast_job set in_order = 1
      where new.status = 'completed' and chain_id = new.chain_id and chain_index = new.chain_index + 1 and chain_index > 0
@@ -373,7 +404,7 @@ create trigger holdfast_lanes_deleted after delete on holdfast_job when old.trac
     select old.lane where old.lane is not null and old.status = 'running'
     union
     select place.lane from holdfast_place place where place.chain_id = old.chain_id;
-    insert into holdfast_lane_change (track, details)
+    insert into holdfast_track_change (track, details)
     select old.track, old.details where old.track is not null and old.status = 'pending';
     delete from holdfast_permit where job = old.seq;
     delete from holdfast_place where chain_id = old.chain_id and (chain = 1 or position = old.seq);
@@ -382,7 +413,7 @@ end;
 -- A chain that has not begun may take the lanes of another start. It keeps its position.
 create trigger holdfast_lanes_replaced after update of debounced_at on holdfast_job
     when old.track is not null or new.track is not null begin
-    insert into holdfast_lane_change (track, details)
+    insert into holdfast_track_change (track, details)
     select old.track, old.details where old.track is not null and old.status = 'pending';
     insert into holdfast_lane_change (lane)
     select place.lane from holdfast_place place where place.chain_id = new.chain_id;
@@ -394,7 +425,7 @@ create trigger holdfast_lanes_replaced after update of debounced_at on holdfast_
      where new.track is not null and json_extract(rule.value, '$.kind') = 'order';
     insert into holdfast_lane_change (lane)
     select place.lane from holdfast_place place where place.chain_id = new.chain_id;
-    insert into holdfast_lane_change (track, details)
+    insert into holdfast_track_change (track, details)
     select new.track, new.details where new.track is not null and new.status = 'pending';
 end;
 

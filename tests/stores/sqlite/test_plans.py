@@ -17,10 +17,14 @@ from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import list_jobs
 from holdfast.testing.builders import completed, new_job
 
+DUE = "INDEX holdfast_job_due (status=? AND type=? AND track_seq=?"
+
 BY_INDEX = {
-    "claim_heads": "SEARCH job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=?)",
-    "claim_next_head": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority<?)",
-    "claim_due": "holdfast_job_due (status=? AND type=? AND track=? AND priority=? AND scheduled_at<?)",
+    "claim_heads": f"SEARCH job USING COVERING {DUE})",
+    "claim_next_head": f"USING COVERING {DUE} AND priority<?)",
+    "claim_due": f"{DUE} AND priority=? AND scheduled_at<?)",
+    "track_job": f"SEARCH first USING COVERING {DUE} AND priority=? AND scheduled_at<?)",
+    "track_jobs": f"SEARCH first USING COVERING {DUE} AND priority=? AND scheduled_at<?)",
     "claim": "USING INTEGER PRIMARY KEY (rowid=?)",
     "records": "USING INTEGER PRIMARY KEY (rowid=?)",
     "claims": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
@@ -37,15 +41,15 @@ BY_INDEX = {
     "dependents": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "broken_dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
     "prune_expired": "SEARCH last USING COVERING INDEX holdfast_job_expires (expires_at<?)",
-    "next_due_pending": "job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority=?)",
+    "next_due_pending": f"job USING COVERING {DUE} AND priority=?)",
     "next_due_leased": "SEARCH job USING COVERING INDEX holdfast_job_leased (status=? AND type=?)",
     "stats_pending": "USING COVERING INDEX holdfast_job_due (status=?)",
     "stats_running": "USING COVERING INDEX holdfast_job_leased (status=?)",
     "stats_rare": "USING COVERING INDEX holdfast_job_rare (status=?)",
     "explain_job": "SEARCH holdfast_job USING INTEGER PRIMARY KEY (rowid=?)",
-    "explain_earlier": "holdfast_job_due (status=? AND type=? AND track=? AND priority=? AND scheduled_at<?)",
-    "explain_older": "holdfast_job_due (status=? AND type=? AND track=? AND priority=? AND scheduled_at=? AND rowid<?)",
-    "explain_next_priority": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND track=? AND priority>?)",
+    "explain_earlier": f"{DUE} AND priority=? AND scheduled_at<?)",
+    "explain_older": f"{DUE} AND priority=? AND scheduled_at=? AND rowid<?)",
+    "explain_next_priority": f"USING COVERING {DUE} AND priority>?)",
     "explain_blockers": "SEARCH blocker USING PRIMARY KEY (job_id=?)",
     "busy_workers": "USING INDEX holdfast_job_leased (status=?)",
     "take_write_lock": "SCAN holdfast_migration",

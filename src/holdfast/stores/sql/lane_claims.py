@@ -1,7 +1,8 @@
 """Claims of jobs with lanes, for the SQL stores. The statements have the same names and columns in both.
 
-A commit that creates, ends or releases a job with lanes only adds rows to `lane_change`, by a trigger. Starts and
-settlements therefore take no lock of a lane. A claim reads these rows, and brings lanes and tracks up to date.
+On PostgreSQL, a commit that creates, ends or releases a job with lanes only adds rows to `lane_change`, by a trigger.
+Starts and settlements therefore take no lock of a lane. A claim reads these rows, and brings lanes and tracks up to
+date. On SQLite only lanes have such rows: a start has the write lock, and writes the tracks itself.
 
 A claim reads the ready tracks, and the best tracks that are parked at the lanes of the changes. It locks these tracks,
 then all their lanes in the order of their ids. Only then it reads how many jobs hold the lanes, so that it sees every
@@ -19,7 +20,7 @@ import msgspec
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
 from holdfast.core.lanes import Lane, Track, WaitingJob, fair_prefix, interval, rate_allows_at
-from holdfast.stores.sql.lane_pass import Pass, changed_lanes, own_lane
+from holdfast.stores.sql.lane_pass import Pass, own_lane
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
 from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
@@ -68,36 +69,13 @@ class LaneClaims:
         """The tracks as parameters of the statements that read jobs. SQLite reads the columns of the stored tracks."""
         return {"tracks": as_text([track.id for track in tracks])}
 
+    def jobs_statement(self, tracks: Sequence[Track], limit: int, now: Micros) -> Statement:
+        """Read this many due jobs of each of these tracks."""
+        return Statement(self._sql["track_jobs"], self.asked(tracks) | {"limit": limit, "now": now})
+
     def turn_instruction(self, turns: Sequence[tuple[str, int]]) -> Statement | Many:
         """Perform `track_turn` for these beginnings of the ids of tracks."""
         return Many(self._sql["track_turn"], [(number, prefix, prefix + LAST) for prefix, number in turns])
-
-    def apply_changes(self, context: PlanContext, turn: int) -> LanePlan[dict[str, int]]:
-        """Take changes, and add the tracks of new jobs. Returns the changed lanes, each with the weight to refund."""
-        rows = yield Statement(self._sql["lane_changes"], {"limit": CHANGES})
-        if not rows:
-            return {}
-        yield Statement(self._sql["lane_changes_delete"], {"seqs": as_text([row[0] for row in rows])})
-        tracks: dict[str, dict[str, Any]] = {}
-        limits: dict[str, dict[str, Any]] = {}
-        lanes: set[str] = set()
-        for _, _, track, details, _ in rows:
-            if track is None or track in tracks or (found := lanes_of(details)) is None:
-                continue
-            tracks[track] = {"track": track, "fair": found.fair, "turn": turn + len(tracks)}
-            tracks[track]["lanes"] = as_text([rule.lane for rule in found.rules])
-            tracks[track]["type"], tracks[track]["priority"] = found.type, found.priority
-            for rule in found.rules:
-                lanes.add(rule.lane)
-                limits[rule.name] = {
-                    "name": rule.name, "kind": rule.kind, "number": rule.number, "per": rule.per, "burst": rule.burst,
-                }  # fmt: skip
-        if tracks:
-            yield Statement(self._sql["limits_add"], {"limits": as_text([limits[name] for name in sorted(limits)])})
-            yield Statement(self._sql["lanes_add"], {"lanes": as_text(sorted(lanes))})
-            yield Statement(self._sql["tracks_add"], {"tracks": as_text([tracks[id] for id in sorted(tracks)])})
-            context.hints.due.update(each["type"] for each in tracks.values())
-        return changed_lanes((lane, refund) for _, lane, _, _, refund in rows)
 
     def find(
         self, context: PlanContext, types: Collection[str], changed: Mapping[str, int], limit: int
@@ -122,11 +100,7 @@ class LaneClaims:
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
         if not ids:
             return found
-        locked = {lane for (lane,) in (yield Statement(self._sql["lanes_lock"], {"lanes": as_text(ids)}))}
-        if missing := [lane for lane in ids if lane not in locked]:
-            for name in ("lanes_add", "lanes_lock"):
-                yield Statement(self._sql[name], {"lanes": as_text(missing)})
-        states = yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})
+        states = yield from self.lock_lanes(ids)
         found.lanes = {row[0]: _lane(row) for row in states}
         found.kinds = {lane.kind for lane in found.lanes.values()}
         for lane, weight in changed.items():
@@ -134,6 +108,15 @@ class LaneClaims:
                 rate.tat -= interval(weight, number=rate.number, per=rate.per)
         yield from self._read_jobs(context, found, limit)
         return found
+
+    def lock_lanes(self, ids: Sequence[str]) -> LanePlan[list[Row]]:
+        """Lock these lanes, add those that the store does not have, and read them."""
+        locked = {lane for (lane,) in (yield Statement(self._sql["lanes_lock"], {"lanes": as_text(ids)}))}
+        if missing := [lane for lane in ids if lane not in locked]:
+            for name in ("lanes_add", "lanes_lock"):
+                yield Statement(self._sql[name], {"lanes": as_text(missing)})
+        states: list[Row] = yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})
+        return states
 
     def _read_jobs(self, context: PlanContext, found: Pass, limit: int) -> LanePlan[None]:
         ordered = "order" in found.kinds
@@ -148,8 +131,7 @@ class LaneClaims:
             return
         number = -(-limit // len(found.tracks))
         plain = [track for track in found.tracks if not self._orders(found, track)] if ordered else found.tracks
-        parameters = self.asked(plain) | {"limit": number, "now": context.now}
-        rows: list[Row] = (yield Statement(self._sql["track_jobs"], parameters)) if plain else []
+        rows: list[Row] = (yield self.jobs_statement(plain, number, context.now)) if plain else []
         by_id = {track.id: track for track in found.tracks}
         for columns in rows:
             row = JobRow(*columns)

@@ -29,6 +29,21 @@ async def a_settled_attempt_releases_its_lane(harness: Harness) -> None:
             await harness.settled(completed(left))
 
 
+async def a_job_that_returns_to_pending_is_claimed_with_jobs_that_were_started_meanwhile(harness: Harness) -> None:
+    for settlement in (retrying, released):
+        await harness.start(laned(limit(2)))
+        (job,) = await harness.claim(limit=10)
+        other, later = laned(limit(2, name="disk")), laned(limit(2))
+        await harness.start(other)
+        await harness.start(later)
+
+        await harness.settled(settlement(job))
+
+        claimed = await harness.claim(limit=10)
+        assert {each.id for each in claimed} == {job.id, other.id, later.id}
+        await harness.settle(*map(completed, claimed))
+
+
 async def a_settled_attempt_releases_all_its_lanes(harness: Harness) -> None:
     rules = limit(1), limit(1, name="disk")
     for settlement in (completed, retrying, failed, cancelled, released):

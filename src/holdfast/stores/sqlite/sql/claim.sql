@@ -13,7 +13,7 @@ update holdfast_job
        worker = :worker, token = :token, leased_until = :leased_until, renewed_at = :now, started_at = :now,
        progress = null, progress_note = null,
        lane = case when :own then (select json_extract(track.lanes, '$[0]') from holdfast_track track
-                                    where track.track = holdfast_job.track) end
+                                    where track.seq = holdfast_job.track_seq) end
  where seq in (select value from json_each(:seqs)) and +status = 'pending'
 
 -- claim_heads: the first pending job of each type that is not paused, due or not.
@@ -21,7 +21,7 @@ select type.value, head.priority, head.scheduled_at
   from json_each(:types) type
   join holdfast_job head on head.seq = (
            select job.seq from holdfast_job job
-            where job.status = 'pending' and job.type = type.value and job.track is null
+            where job.status = 'pending' and job.type = type.value and job.track_seq is null
             order by job.priority desc, job.scheduled_at, job.seq
             limit 1)
  where type.value not in (select paused.type from holdfast_paused paused)
@@ -29,7 +29,7 @@ select type.value, head.priority, head.scheduled_at
 -- claim_next_head: the first pending job of a type below a priority, due or not.
 select priority, scheduled_at
   from holdfast_job
- where status = 'pending' and type = :type and track is null and priority < :priority
+ where status = 'pending' and type = :type and track_seq is null and priority < :priority
  order by priority desc, scheduled_at, seq
  limit 1
 
@@ -37,7 +37,7 @@ select priority, scheduled_at
 -- One priority at a time: across priorities SQLite would read the index entries of all jobs scheduled for later.
 select scheduled_at, seq
   from holdfast_job
- where status = 'pending' and type = :type and track is null and priority = :priority and scheduled_at <= :now
+ where status = 'pending' and type = :type and track_seq is null and priority = :priority and scheduled_at <= :now
  order by scheduled_at, seq
  limit :limit
 

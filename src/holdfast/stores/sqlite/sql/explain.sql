@@ -13,18 +13,18 @@ select record.*, record.type in (select paused.type from holdfast_paused paused)
 -- explain_earlier: count the jobs of one type and priority that are due earlier, up to a limit.
 select count(*)
   from (select 1 from holdfast_job
-         where status = 'pending' and type = :type and track is null and priority = :priority and scheduled_at < :scheduled_at
+         where status = 'pending' and type = :type and track_seq is null and priority = :priority and scheduled_at < :scheduled_at
          limit :limit)
 
 -- explain_older: count the jobs of one type and priority that are due at the same time and were created before.
 select count(*)
   from (select 1 from holdfast_job
-         where status = 'pending' and type = :type and track is null and priority = :priority and scheduled_at = :scheduled_at
+         where status = 'pending' and type = :type and track_seq is null and priority = :priority and scheduled_at = :scheduled_at
            and seq < :seq
          limit :limit)
 
 -- explain_next_priority: the lowest priority above this one that pending jobs of a type have.
-select min(priority) from holdfast_job where status = 'pending' and type = :type and track is null and priority > :priority
+select min(priority) from holdfast_job where status = 'pending' and type = :type and track_seq is null and priority > :priority
 
 -- explain_blockers: the first blockers of a job that have not completed.
 select chain_id, type, status

@@ -8,6 +8,9 @@ select exists (select 1 from holdfast_lane_change)
                 where track.parked is null and track.ready_at <= :now
                   and type.value not in (select paused.type from holdfast_paused paused))
 
+-- track_change: make a track ready, for new jobs with these details. Positional parameters are faster than names.
+insert into holdfast_track_change (track, details) values (?, ?)
+
 -- enter_orders: give these new jobs their places in their orders.
 insert or ignore into holdfast_place (lane, position, chain_id, hold, chain)
 select json_extract(rule.value, '$.lane'),
@@ -20,34 +23,15 @@ select json_extract(rule.value, '$.lane'),
  where json_extract(rule.value, '$.kind') = 'order'
 
 -- orders_entered: record that the orders of these new jobs have changed, if their chains have begun.
--- The first job of a chain changes no order for other tracks: it comes last. `tracks_entered` makes its own track ready.
+-- The first job of a chain changes no order for other tracks: it comes last. `track_change` makes its own track ready.
 insert into holdfast_lane_change (lane)
 select place.lane
   from json_each(:ids) new
  cross join holdfast_job job on job.id = new.value and job.chain_index > 0
  cross join holdfast_place place on place.chain_id = job.chain_id
 
--- tracks_entered: record that the tracks of these new jobs have changed.
--- cross join: the list is read once. Otherwise SQLite may read it once per pending job.
-insert into holdfast_lane_change (track, details)
-select track, details
-  from (select job.track, job.details, min(job.seq) as first
-          from json_each(:ids) new
-         cross join holdfast_job job on job.id = new.value
-         where job.status = 'pending'
-         group by job.track)
- order by first
-
--- lane_changes: the lanes and tracks that have changed, oldest first.
--- Without the tracks that stay as they are: a claim reads them already, or they are parked at a limit or a rate.
-select change.seq, change.lane, case when known.track is null then change.track end,
-       case when known.track is null then change.details end, change.refund
-  from holdfast_lane_change change
-  left join holdfast_track known
-         on known.track = change.track and known.ready_at = 0
-        and not exists (select 1 from holdfast_place place where place.lane = known.parked)
- order by change.seq
- limit :limit
+-- lane_changes: the lanes that have changed, oldest first.
+select seq, lane, refund from holdfast_lane_change order by seq limit :limit
 
 -- lane_changes_delete: forget changes.
 delete from holdfast_lane_change where seq in (select value from json_each(:seqs))
@@ -60,17 +44,6 @@ select json_extract(value, '$.name'), json_extract(value, '$.kind'), json_extrac
 
 -- lanes_add: add lanes that the store does not have.
 insert or ignore into holdfast_lane (lane) select value from json_each(:lanes)
-
--- tracks_add: add tracks, and make those ready that the store has. A track that is parked at a limit or a rate stays.
-insert into holdfast_track (track, type, priority, fair, lanes, turn)
-select json_extract(value, '$.track'), json_extract(value, '$.type'), json_extract(value, '$.priority'),
-       json_extract(value, '$.fair'), json_extract(value, '$.lanes'), json_extract(value, '$.turn')
-  from json_each(:tracks)
- where true
-    on conflict (track) do update
-   set ready_at = 0,
-       parked = case when exists (select 1 from holdfast_place place where place.lane = holdfast_track.parked)
-                     then null else parked end
 
 -- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks, and the lanes whose time has come.
 -- The last column: for how many jobs the lane has room. A rate has room for one.
@@ -121,9 +94,6 @@ select track.track, track.type, track.priority, track.fair, track.lanes, track.t
      limit :room)
  where track.type not in (select paused.type from holdfast_paused paused)
 
--- lanes_lock: which of these lanes exist. The write lock of the file is the lock of all lanes.
-select lane from holdfast_lane where lane in (select value from json_each(:lanes))
-
 -- lanes_state: these lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
 select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
        (select count(*) from holdfast_permit permit where permit.lane = lane.lane)
@@ -141,18 +111,34 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
 select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
        case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type,
        (select next.scheduled_at from holdfast_job next
-         where next.status = 'pending' and next.type = wanted.type and next.track = wanted.track and next.priority = wanted.priority
+         where next.status = 'pending' and next.type = wanted.type and next.track_seq = wanted.seq and next.priority = wanted.priority
          order by next.scheduled_at, next.seq
          limit 1 offset :limit)
   from json_each(:tracks) asked
  cross join holdfast_track wanted on wanted.track = asked.value
  cross join holdfast_job job on job.seq in (
     select first.seq from holdfast_job first
-     where first.status = 'pending' and first.type = wanted.type and first.track = wanted.track and first.priority = wanted.priority
+     where first.status = 'pending' and first.type = wanted.type and first.track_seq = wanted.seq and first.priority = wanted.priority
        and first.scheduled_at <= :now
      order by first.scheduled_at, first.seq
      limit :limit)
  order by asked.key, job.scheduled_at, job.seq
+
+-- track_job: the first due job of each of these tracks, with the same columns. It needs no list of jobs per track, as `track_jobs` does.
+select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
+       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type,
+       (select next.scheduled_at from holdfast_job next
+         where next.status = 'pending' and next.type = wanted.type and next.track_seq = wanted.seq and next.priority = wanted.priority
+         order by next.scheduled_at, next.seq
+         limit 1 offset 1)
+  from json_each(:tracks) asked
+ cross join holdfast_track wanted on wanted.track = asked.value
+ cross join holdfast_job job on job.seq = (
+    select first.seq from holdfast_job first
+     where first.status = 'pending' and first.type = wanted.type and first.track_seq = wanted.seq and first.priority = wanted.priority
+       and first.scheduled_at <= :now
+     order by first.scheduled_at, first.seq
+     limit 1)
 
 -- order_jobs: the pending jobs of the chains at the front of orders, due or not.
 -- cross join, +status: find them by the id or the chain. Otherwise SQLite may read the index of all pending jobs.
@@ -169,7 +155,10 @@ select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
  where job.chain_index > 0 and +job.status = 'pending' and job.track is not null
 
 -- lanes_freed: record that jobs hold these lanes no more.
-insert into holdfast_lane_change (lane) select value from json_each(:lanes)
+-- Not of lanes where no track is parked: no job waits for them. This settlement has the write lock, so none parks meanwhile.
+insert into holdfast_lane_change (lane)
+select value from json_each(:lanes)
+ where exists (select 1 from holdfast_track track where track.parked = value)
 
 -- orders_left: remove the places of these chains, which end.
 delete from holdfast_place where chain_id in (select value from json_each(:chains))
@@ -187,7 +176,7 @@ update holdfast_lane set tat = :tat, wake_at = :wake_at where lane = :lane
 -- track_next: when the first waiting job of each of these tracks is due.
 select wanted.track,
        (select job.scheduled_at from holdfast_job job
-         where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
+         where job.status = 'pending' and job.type = wanted.type and job.track_seq = wanted.seq and job.priority = wanted.priority
          order by job.scheduled_at limit 1)
   from json_each(:tracks) asked
  cross join holdfast_track wanted on wanted.track = asked.value
@@ -200,7 +189,8 @@ delete from holdfast_track where track in (select value from json_each(:tracks))
 
 -- track_turn: put the tracks of a lane that was served behind all others.
 -- Positional parameters: the turn, the beginning of the ids of these tracks, and an id after them.
-update holdfast_track set turn = ? where track >= ? and track < ?
+-- or fail: otherwise SQLite copies the pages before it changes several rows. An error ends the transaction of the claim anyway.
+update or fail holdfast_track set turn = ? where track >= ? and track < ?
 
 -- parked_types: the types of the tracks that are parked at these lanes.
 -- The recursion follows the index from one type to the next, however many tracks are parked.
@@ -223,7 +213,7 @@ update holdfast_track set parked = null, ready_at = 0
 -- track_unpark_one: make a track ready if it is parked at this lane.
 update holdfast_track set parked = null, ready_at = 0 where track = :track and parked = :lane
 
--- turn_read: the number of the last turn, and whether a job with lanes is next.
+-- turn_read: the number of the next turn, and whether a job with lanes is next.
 select turn, lanes_next from holdfast_turn
 
 -- turn_save: write them.

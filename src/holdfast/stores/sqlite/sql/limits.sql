@@ -21,7 +21,7 @@ insert into holdfast_lane_change (lane)
 select lane from holdfast_lane where substr(lane, 1, instr(lane, char(31)) - 1) = :name
 
 -- lanes_waiting: the waiting jobs of each track: the details of one of them, and their number.
-select max(details), count(*) from holdfast_job where status = 'pending' and track is not null group by type, track
+select max(details), count(*) from holdfast_job where status = 'pending' and track_seq is not null group by type, track_seq
 
 -- lanes_running: how many jobs hold each lane.
 select lane, count(*)
@@ -56,5 +56,5 @@ insert into holdfast_lane_change (lane) select place.lane from holdfast_place pl
 -- skip: let a failed job leave its orders.
 delete from holdfast_place where chain_id = :chain_id and (chain = 1 or position = :seq)
 
--- lanes_released: whether there are changes of lanes or tracks that no claim has read yet.
+-- lanes_released: whether there are changes of lanes that no claim has read yet.
 select exists (select 1 from holdfast_lane_change)

@@ -4,18 +4,18 @@
 -- The recursion follows the index from one priority to the next. A type has few priorities, even with many jobs.
 with recursive level (type, priority) as (
     select type.value, (select max(job.priority) from holdfast_job job
-                         where job.status = 'pending' and job.type = type.value and job.track is null)
+                         where job.status = 'pending' and job.type = type.value and job.track_seq is null)
       from json_each(:types) type
      where type.value not in (select paused.type from holdfast_paused paused)
     union all
     select level.type, (select max(job.priority) from holdfast_job job
-                         where job.status = 'pending' and job.type = level.type and job.track is null
+                         where job.status = 'pending' and job.type = level.type and job.track_seq is null
                            and job.priority < level.priority)
       from level
      where level.priority is not null
 )
 select min((select min(job.scheduled_at) from holdfast_job job
-             where job.status = 'pending' and job.type = level.type and job.track is null
+             where job.status = 'pending' and job.type = level.type and job.track_seq is null
                and job.priority = level.priority))
   from level
  where level.priority is not null

@@ -6,7 +6,8 @@ select * from holdfast_record
 -- min and max with a null are null: without a limit, the due time is the one that the start gives.
 update holdfast_job
    set input = :input, status = :status, priority = :priority, {options: * = :*}, details = :details,
-       blockers = :blockers, open_blockers = :open_blockers, on_blocker_failure = :on_blocker_failure, track = :track, lane = null,
+       blockers = :blockers, open_blockers = :open_blockers, on_blocker_failure = :on_blocker_failure, track = :track,
+       track_seq = case when :track is not null then 0 end, lane = null,
        attempt = 0, error = null, progress = null, progress_note = null, started_at = null, mismatches = null,
        mismatched_at = null, counted = null,
        debounced_at = case when attempt > 0 then :now else debounced_at end,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast.core.claim_ahead import claimable
+from holdfast.core.clock import Micros
+from holdfast.core.lanes import Track
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs
-from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims
-from holdfast.stores.sql.lane_pass import choose_jobs, counted_jobs, own_lane
+from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, LanePlan, as_text
+from holdfast.stores.sql.lane_pass import changed_lanes, choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 
@@ -23,7 +25,11 @@ _LANES_PRESENT = SQL["lanes_present"]
 _JOBS_COUNTED = SQL["jobs_counted"]
 _TURN_READ = SQL["turn_read"]
 _TURN_SAVE = SQL["turn_save"]
-_LANES = LaneClaims(SQL)
+_LANES_ADD = SQL["lanes_add"]
+_LANES_STATE = SQL["lanes_state"]
+_TRACK_JOB = SQL["track_job"]
+_LANE_CHANGES = SQL["lane_changes"]
+_LANE_CHANGES_DELETE = SQL["lane_changes_delete"]
 _NO_LANES: Mapping[int, bool] = {}
 
 _ID = FIELDS.index("id")
@@ -37,6 +43,26 @@ _RENEWED_AT = FIELDS.index("renewed_at")
 _STARTED_AT = FIELDS.index("started_at")
 _PROGRESS = FIELDS.index("progress")
 _PROGRESS_NOTE = FIELDS.index("progress_note")
+
+
+class _Lanes(LaneClaims):
+    """The write lock of the file is the lock of all lanes."""
+
+    def lock_lanes(self, ids: Sequence[str]) -> LanePlan[list[Row]]:
+        parameters = {"lanes": as_text(ids)}
+        states: list[Row] = yield Statement(_LANES_STATE, parameters)
+        if len(states) < len(ids):
+            yield Statement(_LANES_ADD, parameters)
+            states = yield Statement(_LANES_STATE, parameters)
+        return states
+
+    def jobs_statement(self, tracks: Sequence[Track], limit: int, now: Micros) -> Statement:
+        if limit == 1:
+            return Statement(_TRACK_JOB, self.asked(tracks) | {"now": now})
+        return super().jobs_statement(tracks, limit, now)
+
+
+_LANES = _Lanes(SQL)
 
 
 def claim(context: PlanContext, operation: ClaimJobs) -> Plan[list[Record]]:
@@ -63,8 +89,7 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
     claimed: list[Record] = []
     idle: set[str] = set()
     while (limit := operation.limit - len(claimed)) > 0:
-        changed = yield from _LANES.apply_changes(context, turn)
-        turn += CHANGES
+        changed = yield from _changes()
         found = yield from _LANES.find(context, types, changed, limit)
         newly_idle = found.idle - idle
         idle |= newly_idle
@@ -85,6 +110,14 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
             break
     yield Statement(_TURN_SAVE, {"turn": turn, "lanes_next": int(lanes_next)})
     return sorted(claimed, key=lambda job: -job.priority)
+
+
+def _changes() -> Plan[dict[str, int]]:
+    """Take the changes of lanes. Returns the lanes, each with the weight to refund."""
+    rows = yield Statement(_LANE_CHANGES, {"limit": CHANGES})
+    if rows:
+        yield Statement(_LANE_CHANGES_DELETE, {"seqs": as_json([row[0] for row in rows])})
+    return changed_lanes((lane, refund) for _, lane, refund in rows)
 
 
 def _take(

@@ -13,7 +13,9 @@ from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json
 
 COUNT_UP = SQL["count_up"]
-_ENTER_LANES = (SQL["enter_orders"], SQL["orders_entered"], SQL["tracks_entered"])
+_TRACK_CHANGE = SQL["track_change"]
+_ENTER_ORDERS = SQL["enter_orders"]
+_ORDERS_ENTERED = SQL["orders_entered"]
 
 _RARE = {
     "key": None, "timeout": None, "dedup_for": None, "details": None, "blockers": 0, "open_blockers": 0, "track": None,
@@ -58,10 +60,15 @@ arguments. Built from the names, it needs no change for a new column.
 
 
 def _insert(columns: Sequence[str], rows: int) -> str:
-    """`insert_job` with these columns, for so many rows."""
+    """`insert_job` with these columns, for so many rows. A row with a track gets its number, or 0 if there is none."""
     names = ", ".join("chain_index" if column == "index" else column for column in columns)
-    values = f"({', '.join('?' * len(columns))})"
-    return f"insert into holdfast_job ({names}) values {', '.join([values] * rows)}"  # noqa: S608 - our own columns
+    values = ", ".join([f"({', '.join('?' * len(columns))})"] * rows)
+    if "track" not in columns:
+        return f"insert into holdfast_job ({names}) values {values}"  # noqa: S608 - our own columns
+    track = f"column{columns.index('track') + 1}"
+    number = f"coalesce((select seq from holdfast_track where track = {track}), 0)"  # noqa: S608
+    given = f"case when {track} is not null then {number} end"
+    return f"insert into holdfast_job ({names}, track_seq) select *, {given} from (values {values})"  # noqa: S608
 
 
 _ONE, _MANY = _insert(_COLUMNS, 1), _insert(_COLUMNS, _CHUNK)
@@ -82,8 +89,9 @@ def insert_rows(rows: Sequence[Row]) -> Plan[None]:
 
 def add_plain(context: PlanContext, jobs: Sequence[NewJob], rows: Sequence[Row]) -> Plan[None]:
     """Create jobs without blockers from these rows."""
+    yield from enter_tracks(jobs)
     yield from insert_rows(rows)
-    yield from enter_lanes(jobs)
+    yield from enter_orders(jobs)
     counts = Counter(job.type for job in jobs)
     context.hints.due.update(counts)
     for type, number in counts.items():
@@ -93,21 +101,30 @@ def add_plain(context: PlanContext, jobs: Sequence[NewJob], rows: Sequence[Row])
             context.record("created", job.id, job.chain_id, job.type, 0)
 
 
-def enter_lanes(jobs: Sequence[NewJob]) -> Plan[None]:
+def enter_tracks(jobs: Sequence[NewJob]) -> Plan[None]:
+    """Make the tracks of these jobs ready, before the insert of their rows, which have the numbers of the tracks."""
+    tracks = {job.track: job.details for job in jobs if job.track is not None}
+    if tracks:
+        yield Many(_TRACK_CHANGE, list(tracks.items()))
+
+
+def enter_orders(jobs: Sequence[NewJob]) -> Plan[None]:
     """Write the places of these new jobs in their orders, and the changes for the next claim.
 
     Not a trigger: it would make the insert of every job a tenth slower, also without lanes.
     """
-    ids = [job.id for job in jobs if job.track is not None]
-    if ids:
-        for statement in _ENTER_LANES:
-            yield Statement(statement, {"ids": as_json(ids)})
+    laned = [job for job in jobs if job.track is not None]
+    if ordered := [job.id for job in laned if '"order"' in (job.details or "")]:
+        yield Statement(_ENTER_ORDERS, {"ids": as_json(ordered)})
+    if later := [job.id for job in laned if job.index > 0]:
+        yield Statement(_ORDERS_ENTERED, {"ids": as_json(later)})
 
 
 def add_one(context: PlanContext, job: NewJob, values: Row) -> Plan[None]:
     """Create a job without blockers from this row."""
+    yield from enter_tracks((job,))
     yield from insert_rows([values])
-    yield from enter_lanes((job,))
+    yield from enter_orders((job,))
     yield Statement(COUNT_UP, {"type": job.type, "minute": context.now // MINUTE, "jobs": 1})
     context.hints.due.add(job.type)
     context.record("created", job.id, job.chain_id, job.type, 0)

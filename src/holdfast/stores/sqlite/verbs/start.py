@@ -15,7 +15,16 @@ from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import blockers, chains, dependencies, events
 from holdfast.stores.sqlite.verbs.blocking import end_at_once, name_blockers, wait_for
-from holdfast.stores.sqlite.verbs.insert import COUNT_UP, add_one, add_plain, enter_lanes, insert_rows, new_record, row
+from holdfast.stores.sqlite.verbs.insert import (
+    COUNT_UP,
+    add_one,
+    add_plain,
+    enter_orders,
+    enter_tracks,
+    insert_rows,
+    new_record,
+    row,
+)
 from holdfast.stores.sqlite.verbs.replace import replace_chain
 
 _START_ONE = SQL["start_one"]
@@ -205,8 +214,10 @@ def _create(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | 
 
 def _add_blocked(context: PlanContext, job: NewJob, seq: int | None) -> Plan[None]:
     waiting = yield from wait_for(job)
+    if not waiting.open_blockers:
+        yield from enter_tracks((job,))
     yield from insert_rows([row(context, job, seq, waiting.open_blockers)])
-    yield from enter_lanes((job,))
+    yield from enter_orders((job,))
     yield from name_blockers(job.id, job.after)
     yield Statement(COUNT_UP, {"type": job.type, "minute": context.now // MINUTE, "jobs": 1})
     if not waiting.open_blockers:

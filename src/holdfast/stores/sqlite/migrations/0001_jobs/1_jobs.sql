@@ -41,6 +41,8 @@ create table holdfast_job (
     fingerprint text,
     -- Jobs of a type and priority that have the same limits, rates and orders are in one track.
     track text,
+    -- The number of its track while the job is pending. Otherwise it may be the number of a track that was deleted since.
+    track_seq integer,
     -- Of a job with rates: the number of the attempt that they have counted.
     counted integer,
     -- 1 if an earlier job of the chain holds an order until the chain ends.
@@ -58,8 +60,9 @@ create table holdfast_job (
 -- Equal entries are in the order of seq, as in every index of SQLite.
 -- The status is a column of the index, although all its entries have the same status. Otherwise SQLite reads the
 -- table for each row that it counts.
--- Jobs with lanes have a track, so that claims of other jobs do not read them.
-create index holdfast_job_due on holdfast_job (status, type, track, priority desc, scheduled_at) where status = 'pending';
+-- Jobs with lanes have a track, so that claims of other jobs do not read them. Its number, because the tracks that a claim
+-- reads were mostly created together: their jobs are then on few pages. By track they would be on as many pages as tracks.
+create index holdfast_job_due on holdfast_job (status, type, track_seq, priority desc, scheduled_at) where status = 'pending';
 create index holdfast_job_leased on holdfast_job (status, type, leased_until) where status = 'running';
 create index holdfast_job_lane on holdfast_job (lane) where lane is not null and status = 'running';
 create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
