@@ -16,6 +16,8 @@ from holdfast.engine.operations import ClaimJobs, TypeTerms
 JOBS_PER_LANE = 10
 CLAIMS = 100
 CLAIM_LIMIT = 10
+SERIES = 5
+"""Of which the fastest counts: after many starts the server still works on its tables, its files and its memory."""
 LEASE = 3_600_000_000
 """An hour, so that no lease ends during a run."""
 
@@ -104,7 +106,11 @@ class OursFlow(Ours):
 
 
 async def _claim_seconds(client: Client) -> float:
-    """The median time of a claim of jobs without limits."""
+    """The median time of a claim of jobs without limits, in the fastest series."""
+    return min([await _series_seconds(client) for _ in range(SERIES)])
+
+
+async def _series_seconds(client: Client) -> float:
     await client.start_many([free.bind(number) for number in range((CLAIMS + 1) * CLAIM_LIMIT)])
     times: list[float] = []
     for _ in range(CLAIMS):
