@@ -24,6 +24,7 @@ from holdfast.stores.sqlite.connection import app_transactions
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.reader import Reader
 from holdfast.stores.sqlite.connection.threads import ThreadPool
+from holdfast.stores.sqlite.connection.transaction_thread import TransactionThread
 from holdfast.stores.sqlite.connection.transactions import Transactions
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wakeups import hint_table
@@ -56,7 +57,7 @@ class _Parts:
         self.threads = ThreadPool(_THREADS, "holdfast-sqlite")
         self.writer = Writer(self.file, clock=store.now, write_hints=store.write_hints, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
-        self.transaction_thread = ThreadPool(1, "holdfast-sqlite-transactions")
+        self.transaction_thread = TransactionThread()
         self.transactions = Transactions(
             self.file,
             clock=store.now,

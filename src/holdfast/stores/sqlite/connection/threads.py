@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -32,20 +33,25 @@ class ThreadPool:
         return await self.start(work)
 
     async def finish(self, work: Callable[[], R]) -> R:
-        """Do the work in a thread. A cancelled task waits until it is done: before that the outcome is unknown."""
+        """Do the work in a thread. A cancelled task waits until it is done: before that the outcome is unknown.
+
+        Only for a pool of one thread, which does its work in order.
+        """
         future = self.start(work)
         try:
-            return await asyncio.shield(future)
+            # Not `asyncio.shield`: that would be one more iteration of the event loop for each call.
+            return await future
         except asyncio.CancelledError:
-            await asyncio.wait([future])
-            if not future.cancelled():
+            if future.cancelled():
+                await self.start(_nothing)
+            else:
                 future.exception()
             raise
 
     def start(self, work: Callable[[], R]) -> asyncio.Future[R]:
         """Begin the work in a thread. The future receives its result."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self.submit(partial(_do, future, work))
+        self.submit(partial(self._do, future, work))
         return future
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -92,6 +98,7 @@ class ThreadPool:
     def _do_queued(self) -> None:
         while (work := self._next_queued()) is not None:
             work()
+            self._work_done()
 
     def _next_queued(self) -> Callable[[], None] | None:
         try:
@@ -103,22 +110,22 @@ class ThreadPool:
         while (work := self._queue.get()) is not None:
             work()
             del work  # it may keep a result alive
+            self._work_done()
 
+    def _do(self, future: asyncio.Future[R], work: Callable[[], R]) -> None:
+        try:
+            answer = work()
+        except BaseException as error:
+            self._answer(future.get_loop(), _fail, future, error)
+        else:
+            self._answer(future.get_loop(), _finish, future, answer)
 
-def _do(future: asyncio.Future[R], work: Callable[[], R]) -> None:
-    try:
-        answer = work()
-    except BaseException as error:
-        _call(future.get_loop(), _fail, future, error)
-    else:
-        _call(future.get_loop(), _finish, future, answer)
+    def _answer(self, loop: asyncio.AbstractEventLoop, call: Callable[..., None], *args: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed, so no task waits there
+            loop.call_soon_threadsafe(call, *args)
 
-
-def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *args: Any) -> None:
-    try:
-        loop.call_soon_threadsafe(function, *args)
-    except RuntimeError:  # the loop is closed, so no task waits there
-        return
+    def _work_done(self) -> None:
+        """Called in the thread after each work."""
 
 
 def _finish(future: asyncio.Future[R], answer: R) -> None:
@@ -129,3 +136,7 @@ def _finish(future: asyncio.Future[R], answer: R) -> None:
 def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
+
+
+def _nothing() -> None:
+    return

@@ -21,6 +21,7 @@ from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.connection.lent_connection import LentConnection
 from holdfast.stores.sqlite.connection.threads import ThreadPool
 from holdfast.stores.sqlite.connection.transaction import StoreTransaction, SyncStoreTransaction
+from holdfast.stores.sqlite.connection.transaction_thread import Answer, TransactionThread
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wal.wal import Wal
 from holdfast.stores.sqlite.writing.write_queue import Waiter
@@ -39,7 +40,7 @@ class Transactions:
         write_hints: Callable[[Hints], Plan[None]],
         send: Callable[[Hints], None],
         threads: ThreadPool,
-        transaction_thread: ThreadPool,
+        transaction_thread: TransactionThread,
     ) -> None:
         self.file = file
         self.clock = clock
@@ -47,8 +48,6 @@ class Transactions:
         self.send = send
         self.threads = threads
         self.transaction_thread = transaction_thread
-        """The thread of all transactions of async code. There is one at a time, so the next one begins in the same
-        thread without waiting for another thread to wake up."""
         self._wal = Wal(file)
         self._idle: list[LentConnection] = []
         self._closed = False
@@ -74,7 +73,7 @@ class Transactions:
         self.transaction_thread.get_ready()
         # The caller that leaves the queue begins this transaction, mostly in the transaction thread itself. The event
         # loop does not have to wake up for it.
-        waiter = Waiter(lambda: self.transaction_thread.submit(lambda: self._lend_to(waiter, lent)))
+        waiter = Waiter(lambda: self.transaction_thread.begin(lambda: self._lend_to(waiter, lent)))
         write_queue.enter(waiter)
         timer = loop.call_later(self.file.timeout, self._time_out, waiter, lent)
         try:
@@ -147,20 +146,16 @@ class Transactions:
         # The queue must not keep a reference to the future, and through it to the connection: a dropped connection
         # could not be collected.
         waiter.admit = _do_nothing
-        loop = lent.get_loop()
+        thread, loop = self.transaction_thread, lent.get_loop()
         try:
-            connection = self._lend(waiter)
+            connection = self._lend(waiter, before_wait=thread.send_answers)
         except BaseException as error:
             self.file.write_queue.leave(waiter)
-            with contextlib.suppress(RuntimeError):  # the loop is closed, so no task waits there
-                loop.call_soon_threadsafe(_fail, lent, error)
+            thread.answer_first(Answer(loop, _fail, (lent, error)))
             return
         # A closed loop drops its callbacks and its tasks, and with them the connection.
-        connection.dropped = partial(self.transaction_thread.submit, partial(self.file.write_queue.leave, waiter))
-        try:
-            loop.call_soon_threadsafe(self._deliver, lent, connection)
-        except RuntimeError:
-            self._roll_back(connection)
+        connection.dropped = partial(thread.submit, partial(self.file.write_queue.leave, waiter))
+        thread.answer_first(Answer(loop, self._deliver, (lent, connection), partial(self._roll_back, connection)))
 
     def _deliver(self, lent: asyncio.Future[LentConnection], connection: LentConnection) -> None:
         if lent.done():
@@ -176,14 +171,14 @@ class Transactions:
         with contextlib.suppress(Exception):  # `end` has closed the connection
             self.end(connection, "rollback")
 
-    def _lend(self, waiter: Waiter) -> LentConnection:
+    def _lend(self, waiter: Waiter, before_wait: Callable[[], object] | None = None) -> LentConnection:
         """A connection in a new transaction. The waiter is admitted. After an error the caller removes the waiter."""
         if self._closed:
             raise RuntimeError(f"{self.file.name} was closed while this transaction waited in the write queue")
         with translated(self.file.name):
             connection = self._idle.pop() if self._idle else self.file.connect_as(LentConnection)
             try:
-                self.file.write_lock.begin(connection, self.file.timeout)
+                self.file.write_lock.begin(connection, self.file.timeout, before_wait)
             except BaseException:
                 connection.close()
                 raise

@@ -59,12 +59,19 @@ class ProcessWriteLock:
             fd, self._fd = self._fd, -1
         os.close(fd)
 
-    def begin(self, connection: sqlite3.Connection, timeout: float) -> None:
+    def begin(
+        self, connection: sqlite3.Connection, timeout: float, before_wait: Callable[[], object] | None = None
+    ) -> None:
         """Begin a transaction that writes. Raises the busy error of sqlite3 after the timeout."""
-        self.retry_while_busy(lambda: connection.execute("begin immediate"), timeout)
+        self.retry_while_busy(lambda: connection.execute("begin immediate"), timeout, before_wait)
 
-    def retry_while_busy(self, action: Callable[[], R], timeout: float) -> R:
-        """Repeat an action that fails while another connection has the write lock, until it succeeds or times out."""
+    def retry_while_busy(
+        self, action: Callable[[], R], timeout: float, before_wait: Callable[[], object] | None = None
+    ) -> R:
+        """Repeat an action that fails while another connection has the write lock, until it succeeds or times out.
+
+        `before_wait` is called before each pause.
+        """
         begun = time.monotonic()
         locked, pause = False, _SHORTEST
         try:
@@ -80,6 +87,8 @@ class ProcessWriteLock:
                     else:
                         self._flock_timeout = _FLOCK_TIMEOUT if locked else 0.0
                         return result
+                if before_wait is not None:
+                    before_wait()
                 time.sleep(_PAUSE_WITH_FLOCK if locked else pause * random.uniform(0.5, 1.5))
                 pause = min(pause * 1.3, _LONGEST)
         finally:
