@@ -13,13 +13,14 @@ Execute = Callable[[Statement | Many], list[Row]]
 def executor(connection: sqlite3.Connection) -> Execute:
     """The function that `drive` calls for each statement of a plan."""
     # A new cursor for each statement. The traceback of an error would keep a shared cursor alive, and the cursor would
-    # keep the lock of the closed connection.
-    execute, executemany = connection.execute, connection.executemany
+    # keep the lock of the closed connection. Not `connection.execute`: the class of a lent connection checks what the
+    # application executes, and rows are tuples here, whatever row factory the application has set.
+    cursor = sqlite3.Cursor
 
     def execute_instruction(instruction: Statement | Many) -> list[Row]:
         if type(instruction) is Statement:
-            return execute(instruction[0], instruction[1]).fetchall()
-        executemany(instruction[0], instruction[1])
+            return cursor(connection).execute(instruction[0], instruction[1]).fetchall()
+        cursor(connection).executemany(instruction[0], instruction[1])
         return []
 
     return execute_instruction

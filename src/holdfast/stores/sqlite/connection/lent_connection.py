@@ -78,7 +78,7 @@ class LentConnection(sqlite3.Connection):
         self._ending = True
         try:
             # The SQL comment makes the text unique: for a cached statement sqlite3 does not call the authorizer again.
-            super().execute(f"{how} /* Holdfast */")
+            sqlite3.Cursor(self).execute(f"{how} /* Holdfast */")
         finally:
             self._ending = False
 
@@ -97,12 +97,10 @@ class LentConnection(sqlite3.Connection):
         return self._note(super().cursor(LentCursor if factory is None else factory))
 
     def execute(self, sql: str, /, *args: Any) -> sqlite3.Cursor:
-        self.check_statement(sql)
-        return self._note(super().execute(sql, *args))
+        return cast("sqlite3.Cursor", self.cursor().execute(sql, *args))
 
     def executemany(self, sql: str, /, *args: Any) -> sqlite3.Cursor:
-        self.check_statement(sql)
-        return self._note(super().executemany(sql, *args))
+        return cast("sqlite3.Cursor", self.cursor().executemany(sql, *args))
 
     def blobopen(self, *args: Any, **options: Any) -> sqlite3.Blob:
         return self._note(super().blobopen(*args, **options))
@@ -128,16 +126,17 @@ class LentConnection(sqlite3.Connection):
 
     @contextmanager
     def plain(self) -> Generator[None]:
-        """Rows are tuples inside the block, whatever row factory the application has set."""
-        factories = self.row_factory, self.text_factory
-        self.make_plain()
+        """Texts are `str` inside the block, whatever text factory the application has set."""
+        factory = self.text_factory
+        self.text_factory = str
         try:
             yield
         finally:
-            self.row_factory, self.text_factory = factories
+            self.text_factory = factory
 
     def make_plain(self) -> None:
-        self.row_factory, self.text_factory = None, str
+        if self.row_factory is not None or self.text_factory is not str:
+            self.row_factory, self.text_factory = None, str
 
     def commit(self) -> NoReturn:
         self.guard.refuse("commit()")

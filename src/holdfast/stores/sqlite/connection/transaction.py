@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.engine.generators import drive
@@ -30,6 +31,9 @@ ago, and the commit comes later.
 """
 
 
+_PLAIN = nullcontext()
+
+
 class _OpenTransaction:
     """The part that blocking and async transactions share."""
 
@@ -45,7 +49,7 @@ class _OpenTransaction:
             raise RuntimeError(OVER)
         connection.check_open()
         context = PlanContext(self._transactions.clock())
-        with translated(self._transactions.file.name), connection.plain():
+        with translated(self._transactions.file.name), _PLAIN if connection.text_factory is str else connection.plain():
             result = drive(plan(operation, context), executor(connection))
         self._hints.add(context.hints)
         return result
