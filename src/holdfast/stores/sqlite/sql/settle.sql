@@ -2,11 +2,12 @@
 
 -- settle_claims: the jobs of these claims, whether other jobs wait for their chains, and whether they have lanes.
 -- The last columns: the lane that the job holds by its row alone, null if its chain keeps an order of an earlier job, which
--- the triggers release; and whether this lane is an order.
+-- the triggers release; whether this lane is an order; and whether a listener is registered, the same in each row.
 select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attempt, job.worker, job.started_at,
        job.scheduled_at, exists (select 1 from holdfast_blocker blocker where blocker.chain_id = job.chain_id),
        job.track is not null or job.in_order is not null, case when job.in_order is null then job.lane end,
-       job.lane is not null and exists (select 1 from holdfast_place place where place.chain_id = job.chain_id)
+       job.lane is not null and exists (select 1 from holdfast_place place where place.chain_id = job.chain_id),
+       exists (select 1 from holdfast_listener where until > :now)
   from holdfast_job job
  where job.id in (select value from json_each(:ids))
 

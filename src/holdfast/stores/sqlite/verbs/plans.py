@@ -106,13 +106,16 @@ VERBS: dict[str, Verb] = {
 }
 
 
+_READ_LISTENERS = (start.start, settle.settle)
+"""Verbs that read whether a listener is registered together with the other things that they need."""
+
+
 def plan(operation: Operation[R], context: PlanContext) -> Plan[R]:
     """The plan of an operation: its verb, and the events that it records."""
     verb = VERBS[operation.verb]
     if not operation.writes:
         return cast(R, (yield from verb(context, operation)))
-    # A start reads it together with the other things that it needs.
-    if verb is not start.start:
+    if verb not in _READ_LISTENERS:
         yield from events.check_listeners(context)
     result = yield from verb(context, operation)
     if context.events:

@@ -87,8 +87,11 @@ class _Completions:
 
 
 def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
-    rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in operation.settlements])})
+    """The statement that reads the claims also reads whether a listener is registered."""
+    ids = as_json([settlement.claim.job_id for settlement in operation.settlements])
+    rows = yield Statement(_CLAIMS, {"ids": ids, "now": context.now})
     jobs = {row[0]: ClaimedJob(*row) for row in rows}
+    context.listening = bool(rows and rows[0][-1])
     settled: dict[str, Status] = {}
     answers: list[Settled] = []
     together = _Completions(answers)

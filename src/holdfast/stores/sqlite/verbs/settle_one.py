@@ -46,6 +46,8 @@ class ClaimedJob(NamedTuple):
     """The lane that it holds by its row alone."""
     ordered: bool
     """Whether this lane is an order."""
+    listening: bool
+    """Whether a listener is registered."""
 
 
 def settle_one(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> Plan[Settled]:
