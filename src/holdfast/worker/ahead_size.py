@@ -9,7 +9,7 @@ from holdfast.worker.durations import Estimate
 WINDOW = 0.02
 """Seconds in which all jobs that are claimed ahead should begin."""
 STEPS_WINDOW = 0.05
-"""The same for types with steps. A claim and the writes of steps share the disk, so claims should be few."""
+"""The same for types that wait for the store. A claim and their writes share the disk, so claims should be few."""
 MOST = 500
 """With jobs claimed ahead, a worker holds at most this many jobs, the running ones included."""
 ENGINE_SECONDS = 0.00005

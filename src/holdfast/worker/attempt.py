@@ -126,7 +126,9 @@ class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
             while True:
                 result: Any = None
                 try:
-                    if isinstance(request, Body):
+                    if not isinstance(request, Body):
+                        result = await self._await(request)
+                    elif self._middlewares:
                         async with AsyncExitStack() as stack:
                             for middleware in self._middlewares:
                                 manager = block_manager(middleware, request.block, self, request.value)
@@ -134,7 +136,8 @@ class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
                             with request.innermost:
                                 yield request.value
                     else:
-                        result = await self._await(request)
+                        with request.innermost:
+                            yield request.value
                 except BaseException as error:
                     request = block.throw(error)
                 else:

@@ -25,6 +25,7 @@ from holdfast.registry.extensions import methods_of
 from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
 from holdfast.worker.completion_rules import Mode, SharedDone, progress_of
+from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.steps.log import StepWrapper
 
 SessionFactory = Callable[[], Any] | None
@@ -137,7 +138,9 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
             yield Body("complete", done, self._in_block(tx, self._completion.completing(done)))
 
     def _begin(self, session: SessionFactory) -> Generator[Request, Any, Any]:
+        since = lease_clock()
         tx = yield Begin(session)
+        self._completion.waited += lease_clock() - since
         self._completion.tx = tx
         try:
             # Check the signal after `tx` is published. An abort before that could not abandon the transaction, and the

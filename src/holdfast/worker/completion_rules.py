@@ -40,7 +40,7 @@ class CompletionState(Generic[T]):
 
     __slots__ = (
         "_completing", "_continuation", "_error", "_jobs", "_mode", "_next", "_output", "_preparing", "_returned",
-        "_type", "keep", "log", "record", "started", "step_txs", "tx", "unawaited",
+        "_type", "keep", "log", "record", "started", "step_txs", "tx", "unawaited", "waited",
     )  # fmt: skip
 
     def __init__(self, record: Record, job_type: AnyJobType, jobs: Jobs) -> None:
@@ -53,6 +53,8 @@ class CompletionState(Generic[T]):
         """How long to keep the finished chain, if the handler has set it."""
         self.log: bytes | None = None
         """The log to store with the attempt, if a plugin has set it."""
+        self.waited = 0.0
+        """Seconds in which the attempt has waited for its transactions to begin and to commit."""
         self.unawaited: UnawaitedCalls | None = None
         """The steps and waits of an async handler; None before the first."""
         self._type = job_type

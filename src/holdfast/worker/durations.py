@@ -24,7 +24,8 @@ class Estimate(NamedTuple):
     slot: float
     """It occupies its slot for this time."""
     handler: float
-    """The same without the time in which its steps are read and written. A slow store makes no handler slow."""
+    """The same without the time in which it waits for the store: its steps are read and written, its transactions
+    begin and commit. A slow store makes no handler slow."""
 
 
 class Durations:
@@ -39,7 +40,7 @@ class Durations:
         self._measured: dict[str, _Measured] = {}
 
     def add(self, type: str, begun: float, ended: float, waited: float = 0.0) -> None:
-        """An attempt occupied its slot between these times of the lease clock, and waited for its steps meanwhile."""
+        """An attempt occupied its slot between these times of the lease clock, and waited for the store meanwhile."""
         measured = self._measured.get(type)
         if measured is None:
             if type not in self._types:
@@ -74,7 +75,7 @@ class _Measured:
         """When its last attempt ended."""
         self.slot = ASSUMED
         self.handler: float | None = None
-        """Only of types that use steps."""
+        """Only of types whose attempts have waited for the store."""
 
 
 def _followed(estimate: float, seconds: float) -> float:

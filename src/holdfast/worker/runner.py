@@ -189,6 +189,7 @@ class Runner:
                 self._observers.emit("store_error", held_claim.record, detail=detail, cause=error)
             self.write(held_claim, run)
             return
+        since = lease_clock()
         try:
             answer = await call.commit(settlement)
         except BaseException as error:
@@ -196,6 +197,7 @@ class Runner:
                 raise
             self._settle_in_doubt(held_claim, settlement, error, call.completion)
         else:
+            call.completion.waited += lease_clock() - since
             self._answered(held_claim, settlement, answer, started=call.completion.started)
 
     def _call(self, held_claim: HeldClaim, chains: list[ChainRecord]) -> Call:

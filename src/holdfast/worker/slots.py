@@ -220,7 +220,9 @@ class Slots:
         finally:
             # Not in a done callback: that would cost as much per job as its task.
             self.tasks.pop(task, None)
-            ended, waited = lease_clock(), 0.0 if run.call is None else run.call.steps.waited
+            ended, waited = lease_clock(), 0.0
+            if run.call is not None:
+                waited = run.call.steps.waited + run.call.completion.waited
             self._durations.add(held_claim.record.type, begun, ended, waited)
             self.ahead.stalled = False
             if self.ahead.waiting:
