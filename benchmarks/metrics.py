@@ -33,6 +33,7 @@ METRICS = {
     "round trip p50": Metric("ms", higher=False),
     "round trip p95": Metric("ms", higher=False),
     "transactional handlers": Metric("/s"),
+    "start in a transaction": Metric("/s"),
     "steps, concurrency 10": Metric("/s"),
     "plain jobs beside steps, concurrency 10": Metric("/s"),
     "steps, best settings": Metric("/s"),

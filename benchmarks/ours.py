@@ -12,12 +12,15 @@ from benchmarks.bare_commits import bare_commits
 from benchmarks.contender import About, Contender, Place, fan_of
 from benchmarks.ticks import lap, tick, ticked
 from holdfast import Attempt, Bound, Client, Jobs, SyncClient, Worker
+from holdfast.stores.sqlite.connection.async_connection import AsyncConnection
 
 BEST = {"postgres": 1000, "redis": 500, "sqlite": 500, "memory": 500}
 """Concurrency of the rows called best."""
 WARM_UP = 20
 """Steps before the measurement: the first ones prepare statements."""
 LOOK_EVERY = 0.003
+WRITE = {mark: f"insert into benchmark_write (number) values ({mark})" for mark in ("?", "%s")}  # noqa: S608
+"""By the placeholder of the driver."""
 _GUARANTEE = "at least once, leased and fenced by a token; what commits with the completion exactly once"
 _RETENTION = "jobs, results and failed attempts are kept for a week"
 
@@ -39,7 +42,7 @@ async def touch(sent: int) -> None:
 async def write(attempt: Attempt, number: int) -> int:
     async with attempt.complete() as done:
         if done.tx is not None:  # pyright: ignore[reportUnnecessaryComparison] - None on Redis
-            await done.tx.execute(f"insert into benchmark_write (number) values ({int(number)})")  # noqa: S608
+            await done.tx.execute(WRITE["?" if isinstance(done.tx, AsyncConnection) else "%s"], [number])
         tick()
         return done.output(number + 1)
 

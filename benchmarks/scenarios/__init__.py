@@ -10,6 +10,7 @@ from benchmarks.scenarios.draining import Drain
 from benchmarks.scenarios.fan_in import FanIn
 from benchmarks.scenarios.history import History
 from benchmarks.scenarios.importing import Importing
+from benchmarks.scenarios.joining import Joining
 from benchmarks.scenarios.keyed import Keyed
 from benchmarks.scenarios.lanes import FullLane, LaneDrain
 from benchmarks.scenarios.latency import Latency
@@ -27,6 +28,7 @@ SCENARIOS: Sequence[Scenario] = (
     Drain("drain, best settings", None),
     Latency(),
     Transactional(),
+    Joining(),
     Steps("concurrency 10", 10),
     Steps("best settings", None),
     SequentialSteps(),
