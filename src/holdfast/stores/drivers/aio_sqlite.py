@@ -19,8 +19,12 @@ class AioSqliteDriver:
 
     async def execute(self, instruction: Statement | Many, /) -> list[Row]:
         # The application may have set other factories for rows or text.
-        texts, self._connection.text_factory = self._connection.text_factory, str
+        texts = self._connection.text_factory
+        if texts is not str:
+            self._connection.text_factory = str
         try:
+            if self._connection.row_factory is None:
+                return await self._execute_at_once(instruction)
             async with self._connection.cursor() as cursor:
                 cursor.row_factory = None
                 match instruction:
@@ -31,7 +35,17 @@ class AioSqliteDriver:
                         await cursor.executemany(sql, parameters)
                         return []
         finally:
-            self._connection.text_factory = texts
+            if texts is not str:
+                self._connection.text_factory = texts
+
+    async def _execute_at_once(self, instruction: Statement | Many) -> list[Row]:
+        """One request to the thread of the connection. With a cursor it would be four."""
+        match instruction:
+            case Statement(sql, parameters):
+                return [tuple(row) for row in await self._connection.execute_fetchall(sql, parameters)]
+            case Many(sql, parameters):
+                await self._connection.executemany(sql, parameters)
+                return []
 
     async def connection(self) -> aiosqlite.Connection:
         return self._connection

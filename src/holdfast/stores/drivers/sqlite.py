@@ -15,19 +15,19 @@ class SqliteDriver:
         self._connection = connection
 
     def execute(self, instruction: Statement | Many, /) -> list[Row]:
-        # The application may have set other factories for rows or text.
-        texts, self._connection.text_factory = self._connection.text_factory, str
-        cursor = self._connection.cursor()
-        cursor.row_factory = None
+        # The application may have set other factories for rows or text. A cursor that is made in this way has none.
+        texts = self._connection.text_factory
+        if texts is not str:
+            self._connection.text_factory = str
+        cursor = sqlite3.Cursor(self._connection)
         try:
-            match instruction:
-                case Statement(sql, parameters):
-                    return cursor.execute(sql, parameters).fetchall()
-                case Many(sql, parameters):
-                    cursor.executemany(sql, parameters)
-                    return []
+            if isinstance(instruction, Statement):
+                return cursor.execute(instruction.sql, instruction.parameters).fetchall()
+            cursor.executemany(instruction.sql, instruction.parameters)
+            return []
         finally:
-            self._connection.text_factory = texts
+            if texts is not str:
+                self._connection.text_factory = texts
             cursor.close()
 
     def connection(self) -> sqlite3.Connection:

@@ -54,6 +54,7 @@ class _Parts:
         except BaseException:
             self.file.close()
             raise
+        self.checked = app_transactions.CheckedConnections()
         self.threads = ThreadPool(_THREADS, "holdfast-sqlite")
         self.writer = Writer(self.file, clock=store.now, write_hints=store.write_hints, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
@@ -194,8 +195,13 @@ class SqliteStore(Store):
     def plan_joined(
         self, operation: Operation[R], context: PlanContext, connection: Any, identity: TransactionIdentity, /
     ) -> Plan[R]:
-        path = self._open_parts().file.path
-        answer = yield from app_transactions.joined(operation, context, connection, path=path, identity=identity)
+        parts = self._open_parts()
+        checked = connection in parts.checked
+        answer = yield from app_transactions.joined(
+            operation, context, connection, path=parts.file.path, identity=identity, checked=checked
+        )
+        if not checked:
+            parts.checked.add(connection)
         # Without a source, so that this process reads the hint too: it learns of this commit only through the file.
         if self.wakeups is self._files:
             yield from hint_table.write("", context.hints)

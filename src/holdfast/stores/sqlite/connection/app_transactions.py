@@ -8,6 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from weakref import WeakSet
 
 from holdfast.engine.operations import Complete, Guard, LockChain, Operation
 from holdfast.engine.store import OtherDatabase
@@ -75,17 +76,43 @@ def async_driver(tx: Any) -> AsyncDriver:
     raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
 
 
+class CheckedConnections:
+    """The connections of aiosqlite that lead to the file of the store. Each of their statements is a thread switch.
+
+    Connections of sqlite3 have no weak references, and those of SQLAlchemy may change the connection below them.
+    """
+
+    def __init__(self) -> None:
+        self._connections: WeakSet[Any] = WeakSet()
+
+    def __contains__(self, connection: object) -> bool:
+        return connection in self._connections
+
+    def add(self, connection: Any) -> None:
+        if _comes_from(connection, "aiosqlite"):
+            self._connections.add(connection)
+
+
 def joined(
-    operation: Operation[R], context: PlanContext, connection: Any, *, path: Path | None, identity: TransactionIdentity
+    operation: Operation[R],
+    context: PlanContext,
+    connection: Any,
+    *,
+    path: Path | None,
+    identity: TransactionIdentity,
+    checked: bool = False,
 ) -> Plan[R]:
-    """The plan of an operation inside the application's transaction. Without a path, the database is not checked."""
+    """The plan of an operation inside the application's transaction. Without a path, the database is not checked.
+
+    `checked`: the connection has performed an operation before.
+    """
     _refuse_foreign(connection)
     identity.check(is_open=connection.in_transaction)
     # Before the check for a transaction: SQLAlchemy begins one with the first statement.
-    if path is not None:
+    if path is not None and not checked:
         yield from _check_file(path)
     _refuse_autocommit(connection)
-    if not SAFE_WAL:
+    if not SAFE_WAL and not checked:
         # Its commit must not checkpoint. The connections of the store do it.
         yield Statement("pragma wal_autocheckpoint=0")
     if operation.writes:
@@ -118,7 +145,7 @@ def translated(store: str) -> Generator[None]:
 def _check_file(path: Path) -> Plan[None]:
     rows = yield Statement("pragma database_list")
     [file] = [file for _, name, file in rows if name == "main"]
-    if not file or not Path(file).samefile(path):
+    if file != str(path) and (not file or not Path(file).samefile(path)):
         other = file or "in memory"
         raise OtherDatabase(f"tx is a connection to another database ({other}) than the store's ({path})")
 
