@@ -27,6 +27,19 @@ parent = ids.new_id()
 _, status = os.waitpid(child, 0)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
+FORKED_TOKENS = """
+import os
+from holdfast.core.ids import new_token
+
+new_token()
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.write(writer, new_token().encode())
+    os._exit(0)
+os.close(writer)
+child = os.read(reader, 100).decode()
+assert child not in {new_token() for _ in range(100)}
+"""
 
 
 def test_each_id_sorts_after_those_made_before_it() -> None:
@@ -81,3 +94,9 @@ def test_tokens_do_not_repeat() -> None:
 
     assert len(tokens) == 10_000
     assert {len(token) for token in tokens} == {24}
+
+
+def test_a_forked_child_makes_other_tokens_than_its_parent() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED_TOKENS], timeout=60, check=False)
+
+    assert done.returncode == 0
