@@ -56,7 +56,7 @@ def install() -> None:
 
     def read(path: str) -> str:
         text: str = plain(path)
-        return PRELUDE + text if path == "shared/arguments.lua" else text
+        return PRELUDE + text if path == "shared/request.lua" else text
 
     changed: Any = script_loader
     changed._read = read

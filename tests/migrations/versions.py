@@ -46,7 +46,7 @@ insert into holdfast_lock_time values (julianday('now'));
 
 REDIS_CHANGES = {
     "create.lua": ("'i', job.input)", "'i', job.input, 'note', 'none')"),
-    "single_start.lua": ("'i', payload(only[3] + 1))", "'i', payload(only[3] + 1), 'note', 'none')"),
+    "single_start.lua": ("'i', ARGV[7])", "'i', ARGV[7], 'note', 'none')"),
 }
 """An additive change on Redis: one more field of each job."""
 

@@ -11,7 +11,7 @@ from holdfast.engine.operations import ClaimJobs, Settle, Start
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.address import read_address
-from holdfast.stores.redis.connection.conversation import ErrorReply, ScriptConversation, ServerFeatures
+from holdfast.stores.redis.connection.conversation import ErrorReply, ScriptConversation, ScriptSettings, ServerFeatures
 from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.server_checks import WAITAOF_SINCE
 from holdfast.stores.redis.verbs.script_call import ScriptCall
@@ -105,14 +105,8 @@ def test_a_full_server_confirms_a_write_whose_reply_was_lost(
 
 
 def test_a_new_primary_does_not_confirm_a_write_of_the_old_one() -> None:
-    scripts = ScriptConversation(
-        [ScriptCall("start"), ScriptCall("start")],
-        read_address("redis://?wait=1"),
-        keys=Keys("shop"),
-        features=ServerFeatures(),
-        clock=None,
-        writes=True,
-    )
+    settings = ScriptSettings(read_address("redis://?wait=1"), Keys("shop"), ServerFeatures())
+    scripts = ScriptConversation([ScriptCall("start"), ScriptCall("start")], settings, None, writes=True)
     assert [command[0] for command in scripts.commands()] == ["EVALSHA", "EVALSHA", "WAIT"]
 
     refusals = (

@@ -16,7 +16,12 @@ from holdfast.stores.buffered_transaction import BufferedSyncTransaction, Buffer
 from holdfast.stores.redis import server_checks
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.connection.connection_pool import AsyncConnectionPool, ConnectionPool
-from holdfast.stores.redis.connection.conversation import CommandConversation, ScriptConversation, ServerFeatures
+from holdfast.stores.redis.connection.conversation import (
+    CommandConversation,
+    ScriptConversation,
+    ScriptSettings,
+    ServerFeatures,
+)
 from holdfast.stores.redis.connection.node_locator import NodeLocator
 from holdfast.stores.redis.keys import LAYOUT, Keys
 from holdfast.stores.redis.verbs.examine import late_jobs
@@ -38,6 +43,7 @@ class RedisStore(Store):
         self.clock = clock
         self._keys = Keys(self._address.namespace)
         self._features = ServerFeatures()
+        self._script_settings = ScriptSettings(self._address, self._keys, self._features)
         self._locator = NodeLocator(self._address, self._keys.slot)
         self._own_wakeups = RedisWakeups(self._locator, self._keys.channel, self._features)
         self.wakeups = self._own_wakeups if wakeups is None else wakeups
@@ -112,14 +118,7 @@ class RedisStore(Store):
         return []
 
     def _scripts(self, calls: Iterable[ScriptCall], *, writes: bool) -> ScriptConversation:
-        return ScriptConversation(
-            calls,
-            self._address,
-            keys=self._keys,
-            features=self._features,
-            clock=self.clock,
-            writes=writes,
-        )
+        return ScriptConversation(calls, self._script_settings, self.clock, writes=writes)
 
     def _loop_pool(self) -> AsyncConnectionPool:
         loop = asyncio.get_running_loop()

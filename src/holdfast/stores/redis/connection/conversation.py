@@ -116,28 +116,29 @@ class CommandConversation:
         return not any(isinstance(reply, ErrorReply) and reply.code == "LOADING" for reply in replies)
 
 
+class ScriptSettings:
+    """What all script calls of a store have in common."""
+
+    def __init__(self, address: Address, keys: Keys, features: ServerFeatures) -> None:
+        self.address = address
+        self.keys = keys
+        self.features = features
+        self.confirms_writes = address.wait > 0 or address.waitaof >= 0
+        self.save_milliseconds = str(int((address.timeout + SAVED_REPLY_SECONDS) * 1000))
+
+
 class ScriptConversation:
     """Scripts, called by their digest. Scripts that the server does not know are loaded and called again."""
 
     def __init__(
-        self,
-        calls: Iterable[ScriptCall],
-        address: Address,
-        *,
-        keys: Keys,
-        features: ServerFeatures,
-        clock: Clock | None,
-        writes: bool,
+        self, calls: Iterable[ScriptCall], settings: ScriptSettings, clock: Clock | None, *, writes: bool
     ) -> None:
         self.replies: list[Any] = []
         self._unsent = iter(calls)
         self._calls: dict[int, ScriptCall] = {}
-        self._address = address
-        self._keys = keys
-        self._features = features
+        self._settings = settings
         self._clock = clock
-        self._confirmed = writes and (address.wait > 0 or address.waitaof >= 0)
-        self._save_milliseconds = str(int((address.timeout + SAVED_REPLY_SECONDS) * 1000))
+        self._confirmed = writes and settings.confirms_writes
         self._missing: set[str] = set()
         self._in_flight = self._resent = False
 
@@ -146,11 +147,13 @@ class ScriptConversation:
         self._resent = self._resent or self._in_flight
         self._in_flight = True
         now = "" if self._clock is None else str(self._clock())
-        script_flags = self._features.script_flags
-        for verb in sorted(self._missing):
-            yield "SCRIPT", "LOAD", script(verb, script_flags=script_flags).source
-        for call in list(self._calls.values()):
-            yield self._evalsha(call, now)
+        if self._missing:
+            script_flags = self._settings.features.script_flags
+            for verb in sorted(self._missing):
+                yield "SCRIPT", "LOAD", script(verb, script_flags=script_flags).source
+        if self._calls:
+            for call in list(self._calls.values()):
+                yield self._evalsha(call, now)
         for call in self._unsent:
             self._calls[len(self.replies)] = call
             self.replies.append(None)
@@ -162,8 +165,11 @@ class ScriptConversation:
         self._in_flight = False
         if not (self._missing or self._confirmed or ErrorReply in map(type, replies)):
             # The usual case: every call has its reply, so no reply needs a closer look.
-            for position, reply in zip(self._calls, replies, strict=True):
-                self.replies[position] = reply
+            if len(replies) == len(self.replies):
+                self.replies[:] = replies
+            else:
+                for position, reply in zip(self._calls, replies, strict=True):
+                    self.replies[position] = reply
             self._calls.clear()
             return True
         given, own = replies[: len(self._missing)], replies[len(self._missing) :]
@@ -193,8 +199,8 @@ class ScriptConversation:
     def _refusal(self, reply: ErrorReply, detail: str) -> HoldfastError:
         """The exception for an error that sending again cannot solve."""
         if reply.code == "NOPERM":
-            return NotPermitted(self._address.shown, detail, NEEDED)
-        return StoreUnavailable(self._address.shown, detail)
+            return NotPermitted(self._settings.address.shown, detail, NEEDED)
+        return StoreUnavailable(self._settings.address.shown, detail)
 
     @property
     def retry_at_once(self) -> bool:
@@ -202,34 +208,39 @@ class ScriptConversation:
         return bool(self._missing)
 
     def _evalsha(self, call: ScriptCall, now: str) -> Command:
-        keys = self._keys.declared(call.jobs)
-        sha = script(call.script, script_flags=self._features.script_flags).sha
+        settings = self._settings
+        features = settings.features
+        keys = settings.keys.declared(call.jobs)
+        sha = script(call.script, script_flags=features.script_flags).sha
         self._resent = self._resent or call.resent
-        request = f"{'+' if self._resent else ''}{call.request}"
-        arguments = (now, self._features.publish, request, self._save_milliseconds, pack(call.body))
-        return ("EVALSHA", sha, str(len(keys)), *keys, *arguments, *call.payloads)
+        request = f"+{call.request}" if self._resent else call.request
+        body = pack(call.body)
+        return (
+            "EVALSHA", sha, str(len(keys)), *keys,
+            now, features.publish, request, settings.save_milliseconds, body, *call.payloads,
+        )  # fmt: skip
 
     def _confirmations(self) -> list[Command]:
         if not self._confirmed:
             return []
-        milliseconds = str(int(self._address.timeout * 1000 / 3))
+        milliseconds = str(int(self._settings.address.timeout * 1000 / 3))
         commands: list[Command] = []
         if self._resent:
             # From 7.2 on, WAIT covers only writes of its own connection, and a script that ran before writes nothing
             # now. So write a key. A script, because a server at maxmemory rejects a plain SET. The DEL comes first,
             # because before 7.0 a script that has written may write more.
-            flags = "#!lua flags=allow-oom\n" if self._features.script_flags else ""
-            commands.append(("EVAL", f"{flags}{_WRITE}", "1", self._keys.confirmation))
-        if self._address.wait > 0:
-            commands.append(("WAIT", str(self._address.wait), milliseconds))
-        if self._address.waitaof >= 0:
-            commands.append(("WAITAOF", "1", str(self._address.waitaof), milliseconds))
+            flags = "#!lua flags=allow-oom\n" if self._settings.features.script_flags else ""
+            commands.append(("EVAL", f"{flags}{_WRITE}", "1", self._settings.keys.confirmation))
+        if self._settings.address.wait > 0:
+            commands.append(("WAIT", str(self._settings.address.wait), milliseconds))
+        if self._settings.address.waitaof >= 0:
+            commands.append(("WAITAOF", "1", str(self._settings.address.waitaof), milliseconds))
         return commands
 
     def _check(self, confirmations: Sequence[Command], replies: Sequence[Any]) -> None:
         for (name, *counts, _), reply in zip(confirmations, replies, strict=True):
             if isinstance(reply, ErrorReply):
-                raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
+                raise StoreUnavailable(self._settings.address.shown, f"written, but not confirmed: {reply}") from reply
             if name == "EVAL":
                 continue
             # WAIT replies a number, WAITAOF two: one for the server's own file, one for the replicas.
@@ -237,7 +248,7 @@ class ScriptConversation:
             wanted = [int(str(count)) for count in counts]
             if any(got < least for got, least in zip(confirmed, wanted, strict=True)):
                 detail = f"written, but confirmed by {confirmed} where {wanted} were asked for"
-                raise StoreUnavailable(self._address.shown, detail)
+                raise StoreUnavailable(self._settings.address.shown, detail)
 
 
 def _node(moved: str) -> Node:

@@ -26,6 +26,10 @@ def number(value: int | None) -> Number | None:
     return value if value is None or -EXACT < value < EXACT else str(value)
 
 
+PLAIN = 3
+"""Number of values of a new job without options."""
+
+
 class Payloads(list[bytes]):
     """Bytes that are sent as separate arguments: the msgpack library of the scripts supports only text."""
 
@@ -50,17 +54,18 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
     payloads.append(rest)
     payloads.append(job.input)
     origin = origin_of(job.details)
-    plain = job.index == 0 and job.key is None and job.at is None and job.track is None and origin is None
-    if plain and not (job.after or job.priority or job.delay):
-        return job.id, job.type, first
-    values = (
+    if job.key is None and job.track is None and origin is None and not job.after:
+        if job.index == 0 and job.at is None and not (job.priority or job.delay):
+            return job.id, job.type, first
+        return job.id, job.type, first, number(job.priority), number(job.delay), number(job.at), _chain(job)
+    return (
         job.id,
         job.type,
         first,
         number(job.priority),
         number(job.delay),
         number(job.at),
-        None if job.chain_id == job.id else job.chain_id,
+        _chain(job),
         job.key,
         job.dedup,
         number(job.window),
@@ -69,17 +74,20 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
         _unless_waiting(job.on_blocker_failure),
         True if job.track is not None else None,
         job.blocker_types or None,
+        number(job.due_within),
+        origin,
     )
-    if origin is not None:
-        return *values, number(job.due_within), origin
-    return values if job.due_within is None else (*values, number(job.due_within))
+
+
+@lru_cache(maxsize=256)
+def due_hint(type: str) -> bytes:
+    """The wake-up for a due job of a type, as `scripts/shared/hints.lua` publishes it."""
+    return pack({"due": [type]})
 
 
 def _rest(job: NewJob) -> bytes:
     """The part of a new job's state that the caller knows: the values of `StoredState` from `type` to `by`."""
-    return _packed_rest(
-        job.type,
-        None if job.chain_id == job.id else job.chain_id,
+    rest = _packed_rest(
         job.index,
         job.priority,
         job.max_attempts,
@@ -90,6 +98,12 @@ def _rest(job: NewJob) -> bytes:
         len(job.after),
         job.on_blocker_failure,
     )
+    return pack(job.type) + pack(_chain(job)) + rest
+
+
+def _chain(job: NewJob) -> str | None:
+    """The first job of a chain stores no chain id."""
+    return None if job.chain_id == job.id else job.chain_id
 
 
 def _tail(job: NewJob) -> bytes:
@@ -97,11 +111,9 @@ def _tail(job: NewJob) -> bytes:
     return b"".join(pack(number(getattr(job, name)) if name in OPTIONS else None) for name in TAIL)
 
 
-# Cached: jobs that are started together usually differ only in their inputs.
+# Cached: jobs usually differ only in their inputs, and continuations in their chains.
 @lru_cache(maxsize=256)
 def _packed_rest(
-    type: str,
-    chain: str | None,
     index: int,
     priority: int,
     max_attempts: int | None,
@@ -115,7 +127,7 @@ def _packed_rest(
     held = (0, number(max_attempts), key, *_UNCLAIMED)
     kept = (number(timeout), number(keep), details, blockers)
     # The last value is `by`; `new_job` replaces it for an id that the application chose.
-    values = (type, chain, index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
+    values = (index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
     return pack(values)[_HEADER_BYTES:]
 
 
@@ -136,17 +148,20 @@ def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
     """A settlement, in the order of `scripts/settle.lua`."""
     output, error = payloads.add(each.output), payloads.add(each.error)
     begun = (*each.claim, STATUS_LETTERS[each.status], each.outcome, output, error)
-    plain = not (each.delay or each.starts or each.failure or each.begun) and each.at is None and each.keep is None
-    plain = plain and each.continuation is None and not each.waits
-    if plain:
-        return (*begun, None, None, None, number(each.ahead)) if each.ahead else begun
+    ahead = number(each.ahead) if each.ahead else None
+    next_job = None if each.continuation is None else new_job(each.continuation, payloads)
+    if not (each.starts or each.failure or each.begun or each.waits):
+        # Without trailing nils: they would double the time in which the script decodes a settlement.
+        if next_job is not None or each.delay or each.at is not None or each.keep is not None:
+            return *begun, number(each.delay), number(each.at), number(each.keep), ahead, next_job
+        return begun if ahead is None else (*begun, None, None, None, ahead)
     return (
         *begun,
         number(each.delay),
         number(each.at),
         number(each.keep),
-        number(each.ahead) if each.ahead else None,
-        None if each.continuation is None else new_job(each.continuation, payloads),
+        ahead,
+        next_job,
         [new_job(job, payloads) for job in each.starts] or None,
         each.expected or None,
         *(each.failure or (None, None)),

@@ -86,12 +86,18 @@ def _names(job: NewJob) -> Iterator[object]:
 
 def _create_call(script: str, jobs: Sequence[NewJob]) -> ScriptCall:
     payloads, request = Payloads(), new_token()
-    body = [encode.new_job(job, payloads, by=request) for job in jobs]
+    body: Any = [encode.new_job(job, payloads, by=request) for job in jobs]
+    if script == "start" and len(body) == 1 and len(body[0]) == encode.PLAIN:
+        body = jobs[0].type
+        payloads.append(encode.due_hint(body))
     return ScriptCall(script, body, [job.id for job in jobs], payloads, request)
 
 
-def started_chains(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], bool]:
+def started_chains(jobs: Sequence[NewJob], reply: bytes | list[Any]) -> tuple[list[Started], bool]:
     """The started chains, and whether more dependents have to be released."""
+    if isinstance(reply, bytes):  # of the short path for one plain chain
+        moment, _, seq_text = reply.partition(b" ")
+        return [_created(jobs[0], int(moment), int(seq_text))], False
     if reply[0] != b"ok":
         raise refusal(reply)
     more, now, seq = reply[1] == b"more", int(reply[2]), int(reply[3])
