@@ -9,7 +9,7 @@ if field then
   local position, last = string.match(redis.call('HGET', releasing_key, field), '^(%d+) (%d+)$')
   ended[1] = {
     chain = string.sub(field, 2), how = string.sub(field, 1, 1), position = tonumber(position), last = tonumber(last),
-    count = 0, unblocked = unblocked,
+    unblocked = unblocked,
   }
   -- Also delete the entry of a chain without dependents.
   if not any_dependents() then

@@ -174,9 +174,17 @@ class ReplyReader:
         for job_id in self._values:
             yield self._read(job_id)
 
+    def chains(self) -> Iterator[ChainRecord]:
+        """The remaining values as chains."""
+        for job_id in self._values:
+            yield self._chain(job_id)
+
     def chain(self) -> ChainRecord:
         """The next values as a chain: its first job, then its last job, or None if both are the same job."""
-        first = self.job()
+        return self._chain(self.next())
+
+    def _chain(self, first_id: bytes) -> ChainRecord:
+        first = self._read(first_id)
         assert first is not None, "a script shows only chains that exist"
         last_id = self.next()
         last = first if last_id is None else self._read(last_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from typing import Any
 
 from holdfast.core.record import ChainRecord, Record
 from holdfast.engine import operations as ops
@@ -29,15 +29,22 @@ def get_jobs(op: ops.GetJobs) -> ScriptPlan[list[Record | None]]:
 
 
 def get_blockers(op: ops.GetBlockers) -> ScriptPlan[list[ChainRecord]]:
-    chains: list[ChainRecord] = []
-    for skipped in itertools.count(0, BATCH_SIZE):
-        (reply,) = yield [ScriptCall("get_blockers", (op.job_id, skipped, BATCH_SIZE), [op.job_id])]
-        reader = ReplyReader(reply)
-        more = reader.next()
-        chains += [reader.chain() for _ in reader]
-        if not more:
-            break
+    """A call of a hundred blockers, then calls for the rest, which are sent together."""
+    (reply,) = yield [_get_blockers_call(op.job_id, 0)]
+    total, chains = reply[0], _blockers(reply)
+    for pipeline in batches(range(BATCH_SIZE, total, BATCH_SIZE), PIPELINED):
+        for reply in (yield [_get_blockers_call(op.job_id, skipped) for skipped in pipeline]):
+            chains += _blockers(reply)
     return chains
+
+
+def _get_blockers_call(job_id: str, skipped: int) -> ScriptCall:
+    return ScriptCall("get_blockers", (job_id, skipped, BATCH_SIZE), [job_id])
+
+
+def _blockers(reply: list[Any]) -> list[ChainRecord]:
+    """The chains after the number of all blockers."""
+    return list(ReplyReader(reply[1:]).chains())
 
 
 def get_dependents(op: ops.GetDependents) -> ScriptPlan[list[Record]]:

@@ -9,5 +9,5 @@ local ended = {}
 
 -- chain_ended: add an ended chain for `release_dependents`. Jobs that become pending are appended to `unblocked`.
 local function chain_ended(chain, how, unblocked)
-  ended[#ended + 1] = { chain = chain, how = how, position = 0, last = last_seq, count = 0, unblocked = unblocked or {} }
+  ended[#ended + 1] = { chain = chain, how = how, position = 0, last = last_seq, unblocked = unblocked or {} }
 end

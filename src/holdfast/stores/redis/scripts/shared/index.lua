@@ -45,11 +45,14 @@ local function any_exists(keys)
 end
 
 local function write_index(key, members)
-  local added, dropped, n = {}, {}, 0
+  local added, dropped, n, last, text = {}, {}, 0, nil, nil
   for member, score in pairs(members) do
     if score then
-      -- As a number: the server converts it without losing digits.
-      added[n + 1], added[n + 2], n = score, member, n + 2
+      -- As text: the jobs of a script usually have the same time, which is then formatted once.
+      if score ~= last then
+        last, text = score, int(score)
+      end
+      added[n + 1], added[n + 2], n = text, member, n + 2
     else
       dropped[#dropped + 1] = member
     end

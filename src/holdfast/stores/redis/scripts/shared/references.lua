@@ -29,6 +29,15 @@ function references.blockers_of(job, first_place, last_place)
   return chains
 end
 
+-- named_chains: the ids of the blockers of a job, in order, deleted chains included.
+function references.named_chains(job)
+  local chains = redis.call('LRANGE', references.blockers_key(job), '0', '-1')
+  for n, member in ipairs(chains) do
+    chains[n] = member_id(member)
+  end
+  return chains
+end
+
 -- each_blocker: call `act` with every blocker and the job's member in its set of dependents.
 local function each_blocker(job, chains, act)
   local times = {}
@@ -42,8 +51,11 @@ end
 
 -- read_member: the job of a member, and how many times it names the chain.
 function references.read_member(member)
-  local id, times = string.match(member, '^([^%z]+)%z?(%d*)$')
-  return load(id), tonumber(times) or 1
+  local id_end = string.find(member, '\0', 1, true)
+  if not id_end then
+    return load(member), 1
+  end
+  return load(string.sub(member, 1, id_end - 1)), tonumber(string.sub(member, id_end + 1))
 end
 
 -- add_dependent: add a job to the dependents of its blockers, when it is created and when it is retried. `given` are the
@@ -51,19 +63,24 @@ end
 function references.add_dependent(job, chains, given)
   write_some('RPUSH', references.blockers_key(job), given or {})
   each_blocker(job, chains, function(chain, member)
-    redis.call('ZADD', references.dependents_key(chain), job.seq, member)
-    redis.call('ZREM', references.stopped_key(chain), member)
+    redis.call('ZADD', references.dependents_key(chain), int(job.seq), member)
+    if not given then
+      redis.call('ZREM', references.stopped_key(chain), member)
+    end
   end)
 end
 
 -- remove_dependent: a job finished. If it was still blocked, its count is still updated: it may be retried.
+-- A chain that has the id of a deleted blocker now has no such member, so the numbers are not compared.
 function references.remove_dependent(job)
-  each_blocker(job, references.blockers_of(job), function(chain, member)
+  each_blocker(job, references.named_chains(job), function(chain, member)
     redis.call('ZREM', references.dependents_key(chain), member)
-    if job.open_blockers > 0 then
-      redis.call('ZADD', references.stopped_key(chain), job.seq, member)
-    end
   end)
+  if job.open_blockers > 0 then
+    each_blocker(job, references.blockers_of(job), function(chain, member)
+      redis.call('ZADD', references.stopped_key(chain), int(job.seq), member)
+    end)
+  end
 end
 
 -- forget_dependent: a job is deleted, or takes other blockers.

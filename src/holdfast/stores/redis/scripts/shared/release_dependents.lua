@@ -17,10 +17,14 @@ local function unreleased(job, chain)
   return false
 end
 
+-- Jobs whose number of open blockers changed, by id. Each is saved once, however many of its blockers ended.
+local counted_down = {}
+
 -- blocker_completed: a blocker of this job completed.
 local function blocker_completed(job, times, unblocked)
   job.open_blockers = job.open_blockers - times
   if job.open_blockers == 0 and job.status == BLOCKED then
+    counted_down[job.id] = nil
     leave_status(job)
     job.status = PENDING
     job.scheduled_at = due_at(job.scheduled_at)
@@ -28,7 +32,7 @@ local function blocker_completed(job, times, unblocked)
     unblocked[#unblocked + 1] = job.id
     unblocked[#unblocked + 1] = job.type
   else
-    save(job)
+    counted_down[job.id] = job
   end
 end
 
@@ -83,36 +87,40 @@ local function fail_with(job, chain, unblocked)
   chain_ended(chain_of(job), BROKEN_CHAIN, unblocked)
 end
 
--- next_dependents: the next members and their numbers, in order.
-local function next_dependents(entry, limit)
-  local rows = {}
-  local keys = { references.dependents_key(entry.chain), entry.how == COMPLETED_CHAIN and references.stopped_key(entry.chain) or nil }
-  for _, key in ipairs(keys) do
-    local found = redis.call(
-      'ZRANGEBYSCORE', key, '(' .. int(entry.position), int(entry.last), 'WITHSCORES', 'LIMIT', 0, limit
-    )
-    for n = 1, #found, 2 do
-      rows[#rows + 1] = { member = found[n], seq = tonumber(found[n + 1]) }
-    end
+-- next_dependents: the next members, in the order of their numbers. `stopped`: jobs may have finished while the chain
+-- blocked them.
+local function next_dependents(entry, limit, stopped)
+  local from, to = '(' .. int(entry.position), int(entry.last)
+  local members = redis.call('ZRANGEBYSCORE', references.dependents_key(entry.chain), from, to, 'LIMIT', '0', limit)
+  if not stopped or entry.how ~= COMPLETED_CHAIN then
+    return members
   end
-  table.sort(rows, function(a, b)
-    return a.seq < b.seq
+  local seq_of = {}
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', references.stopped_key(entry.chain), from, to, 'LIMIT', '0', limit)) do
+    members[#members + 1] = member
+  end
+  for _, member in ipairs(members) do
+    seq_of[member] = references.read_member(member).seq
+  end
+  table.sort(members, function(a, b)
+    return seq_of[a] < seq_of[b]
   end)
-  return rows
+  return members
 end
 
 local function save_position(entry)
   redis.call('HSET', releasing_key, entry.how .. entry.chain, int(entry.position) .. ' ' .. int(entry.last))
 end
 
--- release_next: update up to `limit` dependents. Returns how many.
-local function release_next(entry, limit)
-  for n, row in ipairs(next_dependents(entry, limit + 1)) do
-    if n > limit then
+-- release_next: update up to `limit` dependents. Returns how many, and whether some are left.
+local function release_next(entry, limit, stopped)
+  local count = 0
+  for _, member in ipairs(next_dependents(entry, int(limit + 1), stopped)) do
+    if count == limit then
       save_position(entry)
-      return limit
+      return count, true
     end
-    local job, times = references.read_member(row.member)
+    local job, times = references.read_member(member)
     if rules.waits(job) then
       rules.blocker_ended(job, entry.how, entry.unblocked)
     elseif entry.how == COMPLETED_CHAIN then
@@ -120,24 +128,44 @@ local function release_next(entry, limit)
     elseif job.status == BLOCKED and job.on_blocker_failure == 'fail' then
       fail_with(job, entry.chain, entry.unblocked)
     end
-    entry.position = row.seq
-    entry.count = n
+    entry.position = job.seq
+    count = count + 1
   end
-  redis.call('HDEL', releasing_key, entry.how .. entry.chain)
-  return entry.count
+  return count, false
+end
+
+-- any_stopped: whether a job finished while one of these chains blocked it.
+local function any_stopped(chains)
+  local keys = {}
+  for n, entry in ipairs(chains) do
+    keys[n] = references.stopped_key(entry.chain)
+  end
+  return any_exists(keys)
 end
 
 -- release_all: update the dependents of these chains, and of chains that fail with them, `left` of them at most.
 local function release_all(chains, left)
-  local n = 1
+  local stopped, recorded = any_stopped(chains), redis.call('EXISTS', releasing_key) == 1
+  local n, any_left = 1, false
   while n <= #chains do
-    local entry = chains[n]
+    local entry, more = chains[n], false
     if left > 0 then
-      left = left - release_next(entry, left)
+      local count
+      count, more = release_next(entry, left, stopped)
+      left = left - count
     elseif redis.call('EXISTS', references.dependents_key(entry.chain), references.stopped_key(entry.chain)) > 0 then
       save_position(entry)
+      more = true
     end
+    if recorded and not more then
+      redis.call('HDEL', releasing_key, entry.how .. entry.chain)
+    end
+    any_left = any_left or more
     n = n + 1
   end
-  return redis.call('EXISTS', releasing_key) == 1 and 'more' or ''
+  for _, job in pairs(counted_down) do
+    save(job)
+  end
+  counted_down = {}
+  return (any_left or recorded and redis.call('EXISTS', releasing_key) == 1) and 'more' or ''
 end
