@@ -20,6 +20,8 @@ _WIDENED: dict[type[Any], tuple[type[Any], ...]] = {
 
 def assignable(given: Any, wanted: Any) -> bool:
     """Whether `given` fits `wanted`: equal, a subclass, Any on either side, or a union of these. If unknown, True."""
+    if given is wanted:
+        return True
     given, wanted = _plain(given), _plain(wanted)
     if given is wanted or Any in (given, wanted) or wanted is object:
         return True
