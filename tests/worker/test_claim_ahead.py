@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import TIMEOUT, WorkerHarness
 
 NEVER = 1e9
+
+_in_context: ContextVar[int] = ContextVar("in_context", default=0)
 
 
 class Gated:
@@ -99,6 +102,22 @@ async def test_the_first_claim_of_an_unmeasured_type_takes_nothing_ahead(store: 
 
     first = next(operation for operation in faulty.performed if isinstance(operation, ClaimJobs))
     assert (first.limit, first.ahead) == (2, 0)
+
+
+@pytest.mark.usefixtures("always_fast")
+async def test_a_job_that_is_claimed_ahead_does_not_begin_in_the_context_of_another(harness: WorkerHarness) -> None:
+    found: list[int] = []
+
+    @harness.jobs.job
+    async def read_and_set(number: int) -> None:
+        found.append(_in_context.get())
+        _in_context.set(number)
+
+    await harness.client.start_many([read_and_set.bind(number) for number in range(1, 11)])
+    async with harness.worker(concurrency=1):
+        await harness.recorder.receive("completed", times=10)
+
+    assert found == [0] * 10
 
 
 @pytest.mark.usefixtures("always_fast")

@@ -19,8 +19,10 @@ class AheadQueue:
         self._lock = threading.Lock()
         self.waiting: deque[HeldClaim] = deque()
         """Read only, outside of this class."""
-        self._last: tuple[HeldClaim, int] | None = None
-        """The last job of a claim, and its place in the queue when it arrived."""
+        self._measured: tuple[float, int] | None = None
+        """When the measurement of the interval began, and how many jobs waited then."""
+        self._begun = 0
+        """How many have begun since."""
         self.interval: float | None = None
         """Seconds from the start of one of these jobs to the start of the next; None if it is not known."""
         self.stalled = False
@@ -33,20 +35,19 @@ class AheadQueue:
             self.waiting.extend(held_claims)
             if not in_order:
                 self.waiting = deque(sorted(self.waiting, key=_rank))
-            if self._last is None:
-                self._last = (self.waiting[-1], len(self.waiting))
+            if self._measured is None:
+                self._measured, self._begun = (lease_clock(), len(self.waiting)), 0
 
-    def next(self) -> HeldClaim | None:
-        """Take the next job to begin."""
+    def take(self, number: int) -> list[HeldClaim]:
+        """Take the next jobs to begin, at most this many."""
         with self._lock:
-            if not self.waiting:
-                return None
-            held_claim = self.waiting.popleft()
-            if self._last is not None and held_claim is self._last[0]:
-                seconds = (lease_clock() - held_claim.begun) / self._last[1]
+            taken = [self.waiting.popleft() for _ in range(min(number, len(self.waiting)))]
+            self._begun += len(taken)
+            if self._measured is not None and self._begun >= self._measured[1]:
+                seconds = (lease_clock() - self._measured[0]) / self._begun
                 self.interval = seconds if self.interval is None else (self.interval + seconds) / 2
-                self._last = None
-            return held_claim
+                self._measured = None
+            return taken
 
     def take_overdue(self) -> list[HeldClaim]:
         """Take all jobs if one of them has waited too long: the running handlers are slower than expected."""
@@ -64,7 +65,7 @@ class AheadQueue:
     def _take_all(self) -> list[HeldClaim]:
         taken = list(self.waiting)
         self.waiting.clear()
-        self._last = self.interval = None
+        self._measured = self.interval = None
         return taken
 
 

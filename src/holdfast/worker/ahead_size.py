@@ -32,6 +32,9 @@ class Room(NamedTuple):
         return self.limit + self.ahead
 
 
+NO_ROOM = Room(0)
+
+
 def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float | None) -> int:
     """How many jobs will begin within the window.
 

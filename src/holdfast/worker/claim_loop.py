@@ -150,7 +150,8 @@ class ClaimLoop:
 
     async def _fill(self, slots: Slots, room: Room) -> None:
         """Fill the free slots in one claim. If there are many, claim half: these start before the next claim."""
-        room = room._replace(limit=min(room.limit, max(CLAIM_BATCH, slots.concurrency // 2)))
+        if room.limit > (most := max(CLAIM_BATCH, slots.concurrency // 2)):
+            room = room._replace(limit=most)
         if room.finds_new and not room.limit:
             # No slot is free. Handlers that have just begun write their steps first: their slots wait for that.
             await asyncio.sleep(0)

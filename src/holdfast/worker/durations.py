@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import monotonic
 from typing import NamedTuple
 
-from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.run_options import RunOptions
 
 FAST = 0.01
@@ -40,21 +40,23 @@ class Durations:
         self._measured: dict[str, _Measured] = {}
 
     def add(self, type: str, begun: float, ended: float, waited: float = 0.0) -> None:
-        """An attempt occupied its slot between these times of the lease clock, and waited for the store meanwhile."""
+        """An attempt occupied its slot between these monotonic times, and waited for the store meanwhile."""
         measured = self._measured.get(type)
         if measured is None:
             if type not in self._types:
                 return
             measured = self._measured[type] = _Measured()
-        seconds = ended - begun
-        measured.slot, measured.ended = _followed(measured.slot, seconds), ended
+        seconds, slot = ended - begun, measured.slot
+        # As `_followed`, without a call: this is part of every attempt.
+        measured.slot = seconds if seconds > slot else slot + (seconds - slot) * WEIGHT
+        measured.ended = ended
         if waited or measured.handler is not None:
             estimate = ASSUMED if measured.handler is None else measured.handler
             measured.handler = _followed(estimate, max(0.0, seconds - waited))
 
     def fast(self) -> dict[str, Estimate]:
         """The types whose jobs may be claimed ahead."""
-        oldest = lease_clock() - FORGOTTEN_AFTER
+        oldest = monotonic() - FORGOTTEN_AFTER
         fast: dict[str, Estimate] = {}
         for type, measured in list(self._measured.items()):
             handler = measured.slot if measured.handler is None else measured.handler

@@ -6,15 +6,17 @@ Jobs that were claimed ahead wait here for a slot. If the handlers that run are 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from time import monotonic
 
 from holdfast.core.record import Record
 from holdfast.engine.interruption import ends_task
 from holdfast.engine.observers import log
 from holdfast.engine.operations import ClaimedJobs
 from holdfast.worker.ahead import OVERDUE, AheadQueue
-from holdfast.worker.ahead_size import Room, ahead_size
+from holdfast.worker.ahead_size import NO_ROOM, Room, ahead_size
 from holdfast.worker.attempt_run import AttemptRun
 from holdfast.worker.durations import Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
@@ -48,7 +50,10 @@ class Slots:
         """The queue is refilled when it is not longer than this; -1 if nothing is claimed ahead."""
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._beginning = False
+        self._context = contextvars.Context()
+        """The context of the worker. An attempt must not begin in the context of another one."""
+        self._freeing = False
+        """An attempt has ended, and `_use_free_slots` was not called since."""
         self._announced = False
         """`freed` was called, and `room` was not called since."""
         self._runner = runner
@@ -62,9 +67,10 @@ class Slots:
     def room(self) -> Room:
         """What to claim now. Unwritten settlements count too, so that they do not pile up on a slow store."""
         self._announced = False
+        self._begin_waiting()
         free, waiting = self.concurrency - len(self.tasks), len(self.ahead.waiting)
         if waiting > max(self._refill_at, 0) and waiting >= free:
-            return Room(0)
+            return NO_ROOM
         fast = {} if self._job_delay or self.ahead.stalled else self._durations.fast()
         size = self._ahead_size(free, fast) if fast else 0
         self._refill_at = size // 2 if size else -1
@@ -96,7 +102,8 @@ class Slots:
 
     def begin(self, records: Sequence[Record], sent: float, fast: Collection[str] = ()) -> None:
         """Run the handlers of claimed jobs, now or when a slot is free. `sent` is the time of the claim request."""
-        self._loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop, self._context = asyncio.get_running_loop(), contextvars.copy_context()
         held_claims = self._runner.hold(records, sent)
         if self._stopping.is_set():  # claimed while the worker was stopped
             self._give_back(held_claims)
@@ -107,6 +114,7 @@ class Slots:
             held_claims = [each for each in held_claims if not each.ended]
         if isinstance(records, ClaimedJobs) and records.new:
             self._steps.note_new(held_claims, records.new)
+        self._begin_waiting()
         free = self.concurrency - len(self.tasks)
         if len(held_claims) > free:
             if not {each.record.type for each in held_claims}.issubset(fast):
@@ -116,7 +124,6 @@ class Slots:
             self._steps.read_ahead(ahead)
             self._watch()
         self._run(held_claims[:free])
-        self._run_next(lease_clock())
 
     def release_ahead(self) -> None:
         """Release the jobs that have not begun: the worker stops."""
@@ -133,31 +140,36 @@ class Slots:
                 with suppress(RuntimeError):  # the event loop is closed
                     self._loop.call_soon_threadsafe(self._give_back, overdue)
 
-    def _run(self, held_claims: Sequence[HeldClaim]) -> None:
-        self._beginning = True
-        for held_claim in held_claims:
-            self._create_task(held_claim)
-        self._beginning = False
+    def _use_free_slots(self) -> None:
+        """Runs once for all attempts that ended in an iteration of the event loop."""
+        self._freeing = False
+        self.ahead.stalled = False
+        self._begin_waiting()
+        if not self._announced and self._may_claim:
+            self._announced = True
+            self._freed()
 
-    def _run_next(self, now: float) -> None:
+    def _begin_waiting(self) -> None:
         """Begin jobs that were claimed ahead in the free slots, unless their leases may have expired."""
-        if self._beginning:  # with an eager task factory, an attempt ends while others are begun
-            return
-        self._beginning = True
-        while len(self.tasks) < self.concurrency and (held_claim := self.ahead.next()) is not None:
-            may_have_expired = now - held_claim.renewed >= self._runner.shortest_abort_after
-            if self._stopping.is_set() or (may_have_expired and held_claim.expired):
-                self._runner.give_back(held_claim)
-            else:
+        # A loop: with an eager task factory, attempts end while others are begun.
+        while self.ahead.waiting and (free := self.concurrency - len(self.tasks)) > 0:
+            now, taken = lease_clock(), self.ahead.take(free)
+            oldest = now - self._runner.shortest_abort_after
+            late = [each for each in taken if each.renewed <= oldest and each.expired]
+            if late or self._stopping.is_set():
+                self._give_back(taken if self._stopping.is_set() else late)
+                taken = [each for each in taken if not each.ended]
+            for held_claim in taken:
                 held_claim.ahead = now - held_claim.begun
-                self._create_task(held_claim)
-        self._beginning = False
+            self._run(taken)
 
-    def _create_task(self, held_claim: HeldClaim) -> None:
+    def _run(self, held_claims: Sequence[HeldClaim]) -> None:
         assert self._loop is not None
-        task = self._loop.create_task(self._run_attempt(held_claim), name=held_claim.record.type)
-        if not task.done():  # with an eager task factory, a task may have ended already
-            self.tasks[task] = held_claim
+        create_task = self._loop.create_task
+        for held_claim in held_claims:
+            task = create_task(self._run_attempt(held_claim), name=held_claim.record.type)
+            if not task.done():  # with an eager task factory, a task may have ended already
+                self.tasks[task] = held_claim
 
     def _watch(self) -> None:
         """Release the jobs that wait if they do not begin in time."""
@@ -179,7 +191,8 @@ class Slots:
         """Run one attempt, stage by stage. This is the outermost coroutine of its task."""
         task = asyncio.current_task(self._loop)
         assert task is not None
-        run, runner, begun = AttemptRun(task), self._runner, lease_clock()
+        assert self._loop is not None
+        run, runner, begun = AttemptRun(task), self._runner, monotonic()
         try:
             try:
                 await runner.call(held_claim, run)
@@ -220,16 +233,12 @@ class Slots:
         finally:
             # Not in a done callback: that would cost as much per job as its task.
             self.tasks.pop(task, None)
-            ended, waited = lease_clock(), 0.0
-            if run.call is not None:
-                waited = run.call.steps.waited + run.call.completion.waited
-            self._durations.add(held_claim.record.type, begun, ended, waited)
-            self.ahead.stalled = False
-            if self.ahead.waiting:
-                self._run_next(ended)
-            if not self._announced and self._may_claim:
-                self._announced = True
-                self._freed()
+            waited = 0.0 if run.call is None else run.call.steps.waited + run.call.completion.waited
+            self._durations.add(held_claim.record.type, begun, monotonic(), waited)
+            if not self._freeing:
+                self._freeing = True
+                with suppress(RuntimeError):  # the event loop is closed
+                    self._loop.call_soon(self._use_free_slots, context=self._context)
 
 
 async def _discard_cancellations(task: asyncio.Task[None]) -> None:

@@ -36,11 +36,11 @@ OPTIONS = [USUAL.of(job_type) for job_type in jobs]
 
 
 class Time:
-    """The clock of leases, moved by hand."""
+    """The clocks of leases and of durations, moved by hand."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(durations, "lease_clock", lambda: self.now)
+        monkeypatch.setattr(durations, "monotonic", lambda: self.now)
         monkeypatch.setattr(ahead, "lease_clock", lambda: self.now)
 
 
@@ -136,15 +136,18 @@ def test_better_jobs_begin_first() -> None:
     queue.put([_held(2), _held(3)])
     queue.put([_held(4, priority=1), _held(1)])
 
-    assert [_seq(queue) for _ in range(5)] == [4, 1, 2, 3, None]
+    assert [_taken(queue, number) for number in (1, 2, 5, 1)] == [[4], [1, 2], [3], []]
 
 
-def test_the_interval_is_measured_when_the_last_job_of_a_claim_begins(time: Time) -> None:
+def test_the_interval_is_measured_when_as_many_jobs_have_begun_as_waited(time: Time) -> None:
     queue = AheadQueue()
     queue.put([_held(seq, time.now) for seq in range(10)])
+    queue.take(4)
     time.now += 0.02
-    for _ in range(10):
-        queue.next()
+    queue.take(5)
+    assert queue.interval is None
+
+    queue.take(1)
 
     assert queue.interval == pytest.approx(0.002)
 
@@ -168,6 +171,5 @@ def _held(seq: int, begun: float = 0.0, *, priority: int = 0) -> HeldClaim:
     return HeldClaim(record, options, begun, begun)
 
 
-def _seq(queue: AheadQueue) -> int | None:
-    held_claim = queue.next()
-    return None if held_claim is None else held_claim.record.seq
+def _taken(queue: AheadQueue, number: int) -> list[int]:
+    return [each.record.seq for each in queue.take(number)]
