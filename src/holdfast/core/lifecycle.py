@@ -117,8 +117,6 @@ class Returned(msgspec.Struct, frozen=True, gc=False):
     """The handler returned a value, already encoded."""
 
     output: bytes
-    starts: tuple[NewJob, ...] = ()
-    expected: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Without the payload: an outcome may appear in the text of an error."""
@@ -129,8 +127,6 @@ class Continued(msgspec.Struct, frozen=True, gc=False):
     """The handler returned a continuation: the next job of the chain."""
 
     job: NewJob
-    starts: tuple[NewJob, ...] = ()
-    expected: tuple[str, ...] = ()
 
 
 class Raised(msgspec.Struct, frozen=True):

@@ -38,10 +38,7 @@ def settle(
     `mismatch_timeout`: how long its input may be unreadable.
     """
     if isinstance(outcome, Returned):  # most attempts
-        return Settlement(
-            job.claim, Status.COMPLETED, "completed", outcome.output, starts=outcome.starts, expected=outcome.expected,
-            ahead=ahead,
-        )  # fmt: skip
+        return Settlement(job.claim, Status.COMPLETED, "completed", outcome.output, ahead=ahead)
     settlement = _settle(job, outcome, retry, mismatch_timeout)
     return replace(settlement, ahead=ahead) if ahead else settlement
 
@@ -54,10 +51,8 @@ def _settle(
 ) -> Settlement:
     claim = job.claim
     match outcome:
-        case Continued(next_job, starts, expected):
-            return Settlement(
-                claim, Status.COMPLETED, "completed", continuation=next_job, starts=starts, expected=expected
-            )
+        case Continued(next_job):
+            return Settlement(claim, Status.COMPLETED, "completed", continuation=next_job)
         case Released(begun):
             return Settlement(claim, Status.PENDING, "released", begun=begun)
         case SuspendedFor(waits):

@@ -165,15 +165,19 @@ class Runner:
 
         `later`: other jobs wait for the slot. A completion may then be written a little later, together with others.
         """
-        if run.settlement is None:  # the claim is lost, so nothing may be written
+        settlement, call = run.settlement, run.call
+        if settlement is None:  # the claim is lost, so nothing may be written
             self._abort_lost(held_claim)
-        else:
-            answered, log = self._answered, None if run.call is None else run.call.completion.log
-            if isinstance(run.outcome, Raised):
-                answered = partial(self._answered, cause=run.outcome.error)
-            # A running row holds the permits of its lanes, so these are not released later.
-            later = later and run.settlement.status is Status.COMPLETED and not held_claim.type.limits
-            self._settler.submit(held_claim, run.settlement, answered, log, later=later)
+            return
+        answered = self._answered
+        if isinstance(run.outcome, Raised):
+            answered = partial(self._answered, cause=run.outcome.error)
+        if call is None:
+            self._settler.submit(held_claim, settlement, answered)
+            return
+        # A running row holds the permits of its lanes, so these are not released later.
+        later = later and settlement.status is Status.COMPLETED and not held_claim.type.limits
+        self._settler.submit(held_claim, settlement, answered, call.completion.log, later=later)
 
     async def end_transaction(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Write the settlement in the attempt's transaction and commit, or roll back and settle outside of it."""
@@ -233,7 +237,7 @@ class Runner:
         options = held_claim.options
         settlement = settle(
             held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout,
-            ahead=round(held_claim.ahead * SECOND),
+            ahead=round(held_claim.ahead * SECOND) if held_claim.ahead else 0,
         )  # fmt: skip
         if call is not None and call.completion.keep is not None:
             settlement = replace(settlement, keep=call.completion.keep)
@@ -271,8 +275,9 @@ class Runner:
             self._settler.submit(held_claim, failed, partial(self._answered, cause=answer.refused))
             return
         self._held_claims.remove(held_claim)
-        if held_claim.record.details is not None or held_claim.record.index:
-            self._released.add(held_claim.record)
+        record = held_claim.record
+        if record.details is not None or record.index:
+            self._released.add(record)
         if self._emits_completed or started or not is_plain_completion(settlement, answer):
             emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 

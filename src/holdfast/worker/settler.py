@@ -84,11 +84,15 @@ class Settler:
 
         `later`: it is written with the next one that is not, with `ENOUGH` others, or after `LATEST` seconds.
         """
-        if not self._waiting:
+        is_first = not self._waiting
+        if is_first:
             self._idle.clear()
         self._unanswered += 1
         self._waiting.append(PendingSettlement(held_claim, settlement, answered, log))
-        if not later or len(self._waiting) >= ENOUGH:
+        if not later:
+            if is_first or self._timer is not None:  # otherwise it is set already
+                self._more.set()
+        elif len(self._waiting) >= ENOUGH:
             self._more.set()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LATEST, self._write_waiting)
@@ -153,16 +157,13 @@ class Settler:
             self._idle.set()
         return True
 
-    async def _save_logs(self, batch: list[PendingSettlement]) -> None:
+    async def _save_logs(self, logs: list[AttemptLog]) -> None:
         """Write the logs of attempts, before their settlements end the claims. An outage is raised.
 
         After another error the settlements are written without logs: a log must not delay the end of a job.
         """
-        logs = tuple(AttemptLog(each.held_claim.claim, each.log) for each in batch if each.log is not None)
-        if not logs:
-            return
         try:
-            await self._store.perform(SaveLogs(logs))
+            await self._store.perform(SaveLogs(tuple(logs)))
         except StoreUnavailable:
             raise
         except Exception:
@@ -172,7 +173,8 @@ class Settler:
         failures = 0
         while True:
             try:
-                await self._save_logs(batch)
+                if logs := [AttemptLog(each.held_claim.claim, each.log) for each in batch if each.log is not None]:
+                    await self._save_logs(logs)
                 return await self._store.perform(Settle(tuple([each.settlement for each in batch]), again))
             except StoreReplaced as error:
                 return [Settled(refused=error) for _ in batch]
