@@ -30,8 +30,8 @@ MUTANTS: dict[str, Mutant] = {
             "memory": (
                 Edit(
                     "holdfast.stores.memory.verbs.settle",
-                    "        if next_job is not None:\n            add",
-                    "        if next_job is not None and now % 20:\n            add",
+                    "    if next_job is not None:\n        add",
+                    "    if next_job is not None and state.now() % 20:\n        add",
                 ),
             ),
             "sqlite": (

@@ -138,27 +138,27 @@ class State(Tables):
 
     def put(self, record: Record, kind: str) -> None:
         """Store a record, update the indexes and hints, and record an event."""
-        before = self.jobs.get(record.id)
-        self.undo.append((self.jobs, record.id, before))
-        self.jobs[record.id] = record
-        status = record.status
+        jobs, job_id, status = self.jobs, record.id, record.status
+        before = jobs.get(job_id)
+        self.undo.append((jobs, job_id, before))
+        jobs[job_id] = record
         has_lanes = (record.details is not None or self.lanes.of) and self.lanes.changed(self, before, record)
         if status is Status.RUNNING:
-            self.running[record.id] = None
+            self.running[job_id] = None
         else:
-            self.running.pop(record.id, None)
-        if status is Status.PENDING:
-            if has_lanes:
-                pass  # it waits in its track
-            elif record.scheduled_at == record.created_at:  # due since its creation
-                heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, record.id))
-            else:
-                heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
-            self.hints.due.add(record.type)
-        elif status is not Status.RUNNING and status.finished and self.chains[record.chain_id][-1] == record.id:
-            self.hints.finished.add(record.chain_id)
-            if record.finished_at is not None and record.keep is not None:
-                heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
+            self.running.pop(job_id, None)
+            if status is Status.PENDING:
+                if has_lanes:
+                    pass  # it waits in its track
+                elif record.scheduled_at == record.created_at:  # due since its creation
+                    heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, job_id))
+                else:
+                    heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, job_id))
+                self.hints.due.add(record.type)
+            elif status.finished and self.chains[record.chain_id][-1] == job_id:
+                self.hints.finished.add(record.chain_id)
+                if record.finished_at is not None and record.keep is not None:
+                    heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
         if self.listeners:
             self.record(record, kind)
 
@@ -185,8 +185,17 @@ class State(Tables):
         heap = self.due[type]
         while heap:
             rank, at, seq, job_id = heap[0]
-            # A replaced job may have lanes now, or another priority.
-            if self.pending_at(at, seq, job_id) and rank == -self.jobs[job_id].priority and job_id not in self.lanes.of:
+            # A replaced job may have lanes now, or another priority. Without a call of `pending_at`: every claimed job
+            # is checked here.
+            job = self.jobs.get(job_id)
+            if (
+                job is not None
+                and job.status is Status.PENDING
+                and job.seq == seq
+                and job.scheduled_at == at
+                and job.priority == -rank
+                and job_id not in self.lanes.of
+            ):
                 break
             heapq.heappop(heap)
         return heap

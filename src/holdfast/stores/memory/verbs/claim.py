@@ -101,7 +101,7 @@ def _take_tracks(state: State, types: Collection[str], limit: int) -> list[Store
 
 def _take_plain(state: State, terms: Mapping[str, TypeTerms], limit: int, ahead: int = 0) -> list[Entry]:
     """Take the best due jobs without lanes from the heaps. A job that is in a heap twice is taken once."""
-    taken: dict[Entry, None] = {}
+    taken: list[Entry] = []
     heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
     heapq.heapify(heads)
     while heads and len(taken) < limit + ahead:
@@ -110,13 +110,16 @@ def _take_plain(state: State, terms: Mapping[str, TypeTerms], limit: int, ahead:
             ahead = 0
             if len(taken) >= limit:
                 break
-        heapq.heappop(state.due[name])
-        taken[entry] = None
+        due = state.due[name]
+        heapq.heappop(due)
+        taken.append(entry)
+        while due and due[0] == entry:
+            heapq.heappop(due)
         if heap := state.due_heap(name):
             heapq.heapreplace(heads, (heap[0], name))
         else:
             heapq.heappop(heads)
-    return list(taken)
+    return taken
 
 
 def _claim(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], job_id: str, now: Micros) -> Record:

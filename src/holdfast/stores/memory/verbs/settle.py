@@ -9,6 +9,7 @@ from holdfast.core.counters import settled_kind
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import NOT_HELD, Record, Status
 from holdfast.engine.operations import Settle, Settled, Start
+from holdfast.errors import HoldfastError
 from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
 from holdfast.stores.memory.verbs.chain_ends import chain_broken, chain_completed
@@ -32,25 +33,17 @@ def settle(state: State, op: Settle) -> list[Settled]:
 def _settle(state: State, settlement: Settlement, now: Micros, completed: Times) -> Settled:
     job_id, token = settlement.claim
     job = state.jobs.get(job_id)
-    if reason := state.lost(job, token):
+    if job is None or job.status is not Status.RUNNING or job.token != token:
         written_before = job is not None and (job.token, job.status) == (token, settlement.status)
-        return _WRITTEN if written_before else Settled(lost=reason)
-    assert job is not None
+        return _WRITTEN if written_before else Settled(lost=state.lost(job, token))
     if settlement.keep is not None:
         job = replace(job, keep=settlement.keep)
     begun = (job.started_at or now) + settlement.ahead
-    next_job = settlement.continuation
-    refused = check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
-    if refused is None and next_job is not None:
-        refused = check_continuation(state, next_job, settlement.starts, settlement.expected)
-    if refused is not None:
-        return Settled(refused=refused)
-    if settlement.starts:
-        start(state, Start(settlement.starts))
+    if settlement.starts or settlement.continuation is not None:
+        refused = _start_others(state, settlement)
+        if refused is not None:
+            return Settled(refused=refused)
     if settlement.status is Status.COMPLETED:
-        if next_job is not None:
-            add(state, next_job)
-            counting.count_started(state, [next_job])
         completed.setdefault(job.type, []).append((job.scheduled_at, begun))
         return _complete(state, job, settlement, begun, now)
     if settlement.ahead:
@@ -63,6 +56,22 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
         case _:
             return _end(state, job, settlement, now)
     return _WRITTEN
+
+
+def _start_others(state: State, settlement: Settlement) -> HoldfastError | None:
+    """Create the side chains and the continuation, or nothing if one of them is refused: then why."""
+    starts, next_job = settlement.starts, settlement.continuation
+    refused = check_starts(state, starts, settlement.expected) if starts else None
+    if refused is None and next_job is not None:
+        refused = check_continuation(state, next_job, starts, settlement.expected)
+    if refused is not None:
+        return refused
+    if starts:
+        start(state, Start(starts))
+    if next_job is not None:
+        add(state, next_job)
+        counting.count_started(state, [next_job])
+    return None
 
 
 def _complete(state: State, job: Record, settlement: Settlement, begun: Micros, now: Micros) -> Settled:
