@@ -127,25 +127,28 @@ class LaneClaims:
                 found.fronts[row.chain_id] = row
         if ordered:
             found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
+            found.orders = {track.id: lane for track in found.tracks if (lane := _order(found, track)) is not None}
         if not found.tracks:
             return
         number = -(-limit // len(found.tracks))
-        plain = [track for track in found.tracks if not self._orders(found, track)] if ordered else found.tracks
+        plain = [track for track in found.tracks if track.id not in found.orders] if ordered else found.tracks
         rows: list[Row] = (yield self.jobs_statement(plain, number, context.now)) if plain else []
         by_id = {track.id: track for track in found.tracks}
         for columns in rows:
             row = JobRow(*columns)
             jobs = by_id[row.track].jobs
             jobs.append(_waiting_job(found, row))
-            if len(jobs) == number:
+            if len(jobs) == number and row.following is not msgspec.UNSET:
                 found.following[row.track] = row.following
-        for track in found.tracks if ordered else ():
-            for lane in self._orders(found, track)[:1]:
-                front = found.fronts.get(found.lanes[lane].front or "")
-                if front is not None and front.track == track.id and front.scheduled_at <= context.now:
-                    track.jobs.append(_waiting_job(found, front))
-                elif front is None and found.lanes[lane].running:
-                    found.waits[track.id] = lane
+        for id, lane in found.orders.items():
+            track = by_id[id]
+            front = found.fronts.get(found.lanes[lane].front or "")
+            if front is not None and front.track == track.id and front.scheduled_at <= context.now:
+                track.jobs.append(_waiting_job(found, front))
+                if front.following is not msgspec.UNSET:
+                    found.following[track.id] = front.following
+            elif front is None and found.lanes[lane].running:
+                found.waits[track.id] = lane
 
     def _waits_in_order(self, found: Pass, track: Track) -> bool:
         """Whether a track stays parked at an order: the job at the front is in another track."""
@@ -153,11 +156,6 @@ class LaneClaims:
             return False
         front = found.fronts.get(found.lanes[track.parked].front or "")
         return front is None or front.track != track.id
-
-    def _orders(self, found: Pass, track: Track) -> list[str]:
-        if "order" not in found.kinds:
-            return []
-        return [lane for lane in track.lanes if found.lanes[lane].kind == "order"]
 
     def save(self, context: PlanContext, found: Pass, turn: int) -> LanePlan[None]:
         """Write what the choice means for lanes and tracks. The jobs are claimed already."""
@@ -206,7 +204,7 @@ class LaneClaims:
     def _changed_track(self, found: Pass, track: Track, at: Micros, now: Micros) -> dict[str, Any] | None:
         """What to write for a track whose first job is due at this time; None if the track stays as it is."""
         parked = found.choice.parked.get(track.id)
-        for lane in self._orders(found, track)[:1] if parked is None else ():
+        if parked is None and (lane := found.orders.get(track.id)) is not None:
             front = found.lanes[lane].front
             row = found.fronts.get(front or "")
             if front in found.claimed:
@@ -255,6 +253,14 @@ def _lane(row: Row) -> Lane:
     """A row of `lanes_state`. SQLite has numbers for truth values."""
     id, kind, number, per, burst, tat, running, front, parked, wakes = row
     return Lane(id, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes))
+
+
+def _order(found: Pass, track: Track) -> str | None:
+    """The first order of a track."""
+    for lane in track.lanes:
+        if found.lanes[lane].kind == "order":
+            return lane
+    return None
 
 
 def _waiting_job(found: Pass, row: JobRow) -> WaitingJob:

@@ -23,6 +23,8 @@ class Pass:
     """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
     fronts: dict[str, JobRow] = field(default_factory=dict[str, JobRow])
     """Chain at the front of an order to the row of its pending job."""
+    orders: dict[str, str] = field(default_factory=dict[str, str])
+    """Track to its first order."""
     following: dict[str, Micros | None] = field(default_factory=dict[str, "Micros | None"])
     """Track of which as many jobs were read as asked for, to the time at which the next one is due. None: no more."""
     claimed: set[str] = field(default_factory=set[str])

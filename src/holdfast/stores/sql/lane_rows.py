@@ -43,5 +43,5 @@ class JobRow(msgspec.Struct, gc=False):
     """None if the job has no weight."""
     scheduled_at: Micros
     type: str
-    following: Micros | None = None
-    """Only in `track_jobs`: when the first job of the track is due that the statement did not ask for."""
+    following: Micros | msgspec.UnsetType | None = msgspec.UNSET
+    """When the first job of the track is due that the statement did not ask for. Not in `order_jobs` of PostgreSQL."""

@@ -140,16 +140,24 @@ select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
      order by first.scheduled_at, first.seq
      limit 1)
 
--- order_jobs: the pending jobs of the chains at the front of orders, due or not.
+-- order_jobs: the pending jobs of the chains at the front of orders, due or not. The last column: when another job of the track is due.
 -- cross join, +status: find them by the id or the chain. Otherwise SQLite may read the index of all pending jobs.
 select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
-       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type
+       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type,
+       (select next.scheduled_at from holdfast_job next
+         where next.status = 'pending' and next.type = job.type and next.track_seq = job.track_seq and next.priority = job.priority
+           and next.seq <> job.seq
+         order by next.scheduled_at limit 1)
   from json_each(:chains) front
  cross join holdfast_job job on job.id = front.value
  where job.chain_index = 0 and +job.status = 'pending' and job.track is not null
  union all
 select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
-       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type
+       case when instr(job.details, '"weight"') then job.details end, job.scheduled_at, job.type,
+       (select next.scheduled_at from holdfast_job next
+         where next.status = 'pending' and next.type = job.type and next.track_seq = job.track_seq and next.priority = job.priority
+           and next.seq <> job.seq
+         order by next.scheduled_at limit 1)
   from json_each(:chains) front
  cross join holdfast_job job on job.chain_id = front.value
  where job.chain_index > 0 and +job.status = 'pending' and job.track is not null
