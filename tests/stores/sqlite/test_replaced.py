@@ -18,6 +18,7 @@ import pytest
 from holdfast import Client, Jobs, SyncClient, Worker
 from holdfast.errors import StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.wakeups import file_watch
 from holdfast.stores.sqlite.wakeups.file_watch import wake_file
 from holdfast.stores.sqlite.writing.write_queue import write_queue
 from tests.waiting import wait_until
@@ -119,6 +120,37 @@ async def test_a_worker_stops_with_a_message(
             await asyncio.wait_for(running, TIMEOUT)
         assert f"worker {worker.id} stops" in caplog.text
         assert "was removed or replaced" in caplog.text
+
+
+def rename_it(path: Path) -> None:
+    path.rename(path.with_name("renamed.db"))
+
+
+def rename_its_directory(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("renamed"))
+
+
+@pytest.mark.parametrize("watched_by", ["events", "polling"])
+@pytest.mark.parametrize("replace", [*WAYS, rename_it, rename_its_directory])
+async def test_an_idle_worker_stops_without_waiting_for_its_next_claim(
+    tmp_path: Path, replace: Callable[[Path], None], watched_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no file events")
+
+    if watched_by == "polling":
+        monkeypatch.setattr(file_watch, "FileEvents", refuse)
+    path = tmp_path / "store" / "jobs.db"
+    path.parent.mkdir()
+    async with Client(f"sqlite:///{path}", jobs) as client:
+        worker = Worker(client, poll_interval=10 * TIMEOUT)
+        running = asyncio.create_task(worker.run(signals=False))
+        await client.wait(await client.start(noted.bind(1)), timeout=TIMEOUT)
+
+        replace(path)
+
+        with pytest.raises(StoreReplaced):
+            await asyncio.wait_for(running, TIMEOUT / 2)
 
 
 def test_a_symbolic_link_in_place_of_the_wake_up_file_is_named(path: Path) -> None:

@@ -39,7 +39,7 @@ class DatabaseFile:
         self.name = address.name
         self.timeout = address.timeout
         self._path_text = str(self.path)
-        self._identity = _identity(self._path_text)
+        self._identity = file_checks.identity(self._path_text)
         self._synchronous: Synchronous = address.synchronous
         self.synced = address.synchronous == "full"
         """Whether every commit waits for the disk."""
@@ -66,7 +66,7 @@ class DatabaseFile:
 
     def check_replaced(self) -> None:
         """StoreReplaced if the path no longer leads to the opened file: everything written to it would be lost."""
-        if _identity(self._path_text) != self._identity:
+        if file_checks.identity(self._path_text) != self._identity:
             raise StoreReplaced(self.name, str(self.path))
 
     def connect(self) -> sqlite3.Connection:
@@ -103,12 +103,3 @@ class DatabaseFile:
         else:
             detail = f"other threads or tasks of this program have been writing for more than {self.timeout:g} s"
         return StoreUnavailable(self.name, detail)
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Device and inode, which identify a file; None if it does not exist."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - a third of the time that Path.stat takes, before every write
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

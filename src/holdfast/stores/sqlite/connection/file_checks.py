@@ -71,3 +71,12 @@ def _create(file: Path) -> None:
             os.link(other, file)
     finally:
         other.unlink()
+
+
+def identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Device and inode, which identify a file; None if it does not exist."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a third of the time that Path.stat takes, before every write
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

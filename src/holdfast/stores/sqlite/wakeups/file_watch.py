@@ -6,8 +6,9 @@ Two file events show that a transaction was committed:
 - a change of the file, its `-wal` or its `-journal`: a commit is in progress, perhaps on a connection of the
   application. `on_change` is called when `PRAGMA data_version` shows that the commit is visible.
 
-Both are hints: a lost one costs time, never a job. Without inotify of Linux, or when the limit of inotify instances is
-reached, the watch reads `data_version` every 50 ms.
+Both are hints: a lost one costs time, never a job. `on_replaced` is called when the file was removed, renamed or
+replaced. Without inotify of Linux, or when the limit of inotify instances is reached, the watch reads `data_version`
+and the inode every 50 ms.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
+from holdfast.stores.sqlite.connection.file_checks import identity
 from holdfast.stores.sqlite.wakeups.inotify import FileEvents
 from holdfast.stores.sqlite.wakeups.recheck_schedule import GAP, RecheckSchedule
 
@@ -77,6 +79,10 @@ class CommitNotifier:
         os.close(fd)
 
 
+def _nothing() -> None:
+    return
+
+
 class FileWatch:
     """Calls `on_change` after commits to the SQLite file at `path`, in a thread of its own.
 
@@ -91,10 +97,16 @@ class FileWatch:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], on_change: Callable[[], None], *, own: CommitNotifier | None = None
+        self,
+        path: str | os.PathLike[str],
+        on_change: Callable[[], None],
+        *,
+        on_replaced: Callable[[], None] = _nothing,
+        own: CommitNotifier | None = None,
     ) -> None:
         self._path = Path(path).resolve()
         self._on_change = on_change
+        self._on_replaced = on_replaced
         self._own = own
         self._pid = os.getpid()
         self._ready = threading.Event()
@@ -146,12 +158,13 @@ class FileWatch:
                 self._own.notified = False  # no watch has received the earlier ones
             # Read after the events exist: every later commit causes an event or changes the version.
             version.changed()
+            file = identity(self._path)
             self._ready.set()
             if events is not None:
                 notifications, changes = events
                 with contextlib.closing(notifications), contextlib.closing(changes):
                     self._follow(notifications, changes, version)
-            self._poll(version)
+            self._poll(version, file)
         finally:
             self._ready.set()
             version.close()
@@ -181,7 +194,8 @@ class FileWatch:
             except OSError as error:
                 _log.warning("file events for %s ended (%s): polling every %s s", self._path, error, POLL)
                 return
-            if changed.get(self._path.name, False):
+            replaced = changed.get(self._path.name, False)
+            if replaced:
                 version.close()
             if changed:
                 schedule.changed(now)
@@ -193,20 +207,26 @@ class FileWatch:
             if schedule.due is not None and schedule.due <= now:
                 call = version.changed() or call
                 schedule.checked(now)
+            if replaced:
+                self._call(self._on_replaced)
             if call:
-                self._call()
+                self._call(self._on_change)
             # Notifications during this pause are handled as one.
             if spent > now and stop_only.poll((spent - now) * 1000):
                 return
 
-    def _poll(self, version: _DataVersion) -> None:
+    def _poll(self, version: _DataVersion, file: tuple[int, int] | None) -> None:
         while not self._stopped.wait(POLL):
+            before, file = file, identity(self._path)
+            if file != before:
+                version.close()
+                self._call(self._on_replaced)
             if version.changed():
-                self._call()
+                self._call(self._on_change)
 
-    def _call(self) -> None:
+    def _call(self, listener: Callable[[], None]) -> None:
         try:
-            self._on_change()
+            listener()
         except Exception:
             _log.exception("a listener of the watch on %s failed", self._path)
 

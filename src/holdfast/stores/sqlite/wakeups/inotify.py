@@ -1,8 +1,8 @@
 """File events of Linux (inotify) for a few named files in one directory.
 
-The watch on the directory reports only created, moved and deleted names. Each file has its own watch for its content.
-Another program that writes without pause in the same directory therefore costs nothing. A single watch on the content
-of the directory would report every such write.
+The watch on the directory reports only created, moved and deleted names, and that the directory itself was moved. Each
+file has its own watch for its content. Another program that writes without pause in the same directory therefore costs
+nothing. A single watch on the content of the directory would report every such write.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 IN_MODIFY = 0x2
+IN_MOVED_FROM = 0x40
 IN_MOVED_TO = 0x80
 IN_CREATE = 0x100
 IN_DELETE = 0x200
+IN_MOVE_SELF = 0x800
 IN_Q_OVERFLOW = 0x4000
 IN_IGNORED = 0x8000
 IN_ONLYDIR = 0x1000000
+
+_NAMES = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO
 
 _HEADER = struct.Struct("iIII")
 _READ = 64 * 1024
 
 
 class DirectoryRemoved(OSError):
-    """The watched directory was removed or unmounted: no further event will come."""
+    """The watched directory was removed, renamed or unmounted: no further event of its path will come."""
 
 
 class FileEvents:
@@ -47,7 +51,7 @@ class FileEvents:
         if self._fd < 0:
             raise _error("inotify_init1")
         try:
-            self._directory_watch = self._watch(directory, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR)
+            self._directory_watch = self._watch(directory, _NAMES | IN_MOVE_SELF | IN_ONLYDIR)
             for name in self._names:
                 self._watch_contents(name)
         except BaseException:
@@ -61,9 +65,9 @@ class FileEvents:
         os.close(self._fd)
 
     def read(self) -> dict[str, bool]:
-        """The changed names, and for each whether it is a new file. Never blocks.
+        """The changed names, and for each whether it may lead to another file than before, or to none. Never blocks.
 
-        After an overflow of the kernel's queue every name may have changed. Then all names are returned as new.
+        After an overflow of the kernel's queue every name may have changed. Then all names are returned as replaced.
         """
         try:
             data = os.read(self._fd, _READ)
@@ -80,16 +84,14 @@ class FileEvents:
                 for every in self._names:
                     self._watch_contents(every)
                     changed[every] = True
+            elif wd == self._directory_watch and mask & (IN_IGNORED | IN_MOVE_SELF):
+                raise DirectoryRemoved(f"{self._directory} was removed, renamed or unmounted, so it cannot be watched")
             elif mask & IN_IGNORED:
                 self._watched.pop(wd, None)
-                if wd == self._directory_watch:
-                    raise DirectoryRemoved(f"{self._directory} was removed or unmounted, so it cannot be watched")
             elif wd == self._directory_watch:
                 if name in self._names:
-                    is_new = bool(mask & (IN_CREATE | IN_MOVED_TO))
-                    if is_new:
-                        self._watch_contents(name)
-                    changed[name] = changed.get(name, False) or is_new
+                    self._watch_contents(name)
+                    changed[name] = True
             elif wd in self._watched:
                 changed.setdefault(self._watched[wd], False)
         return changed

@@ -81,7 +81,7 @@ class SqliteWakeups:
             # A listener subscribes first and reads the store afterwards, so it needs no hints from before this moment.
             with contextlib.suppress(StoreUnavailable):
                 self._seen = self._reader.run(hint_table.last(), single=True)
-            watch = FileWatch(self._path, self._read_hints, own=self._notifier)
+            watch = FileWatch(self._path, self._read_hints, on_replaced=self._wake_all, own=self._notifier)
             try:
                 watch.start()
             except (OSError, RuntimeError) as error:
@@ -101,6 +101,10 @@ class SqliteWakeups:
             hints = ANYTHING
         if hints:
             self._local.send(hints)
+
+    def _wake_all(self) -> None:
+        """The file was removed, renamed or replaced: the next call of each listener raises StoreReplaced."""
+        self._local.send(ANYTHING)
 
     def _leave(self, unsubscribe: Callable[[], None]) -> None:
         unsubscribe()
