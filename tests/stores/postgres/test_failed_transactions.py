@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import create_engine, text
-from sqlalchemy.exc import DataError
+from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
 from sqlalchemy.orm import sessionmaker
 
@@ -167,3 +167,45 @@ async def test_a_staged_blocking_session_whose_writes_are_rolled_back_fails_its_
     engine.dispose()
 
     assert ended.kind == "failed"
+
+
+_END_SESSION = "select pg_terminate_backend(pg_backend_pid())"
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+async def test_a_session_that_loses_its_connection_fails_its_attempt_with_that_error(address: str, driver: str) -> None:
+    jobs = Jobs()
+    engine = create_async_engine(url(driver))
+
+    @jobs.job(retry=Retry(max_attempts=1))
+    async def lose(attempt: Attempt) -> str:
+        async with attempt.complete(session=async_sessionmaker(engine)) as done:
+            await done.tx.execute(text(_END_SESSION))
+            return done.output("done")
+
+    async with Client(address, jobs) as client:
+        await client.start(lose.bind())
+        (ended,) = await drain(client)
+    await engine.dispose()
+
+    assert isinstance(ended.cause, DBAPIError)
+    assert "terminating connection" in str(ended.cause)
+
+
+async def test_a_blocking_session_that_loses_its_connection_fails_its_attempt_with_that_error(address: str) -> None:
+    jobs = Jobs()
+    engine = create_engine(url("psycopg"))
+
+    @jobs.job(retry=Retry(max_attempts=1))
+    def lose(attempt: SyncAttempt) -> str:
+        with attempt.complete(session=sessionmaker(engine)) as done:
+            done.tx.execute(text(_END_SESSION))
+            return done.output("done")
+
+    async with Client(address, jobs) as client:
+        await client.start(lose.bind())
+        (ended,) = await drain(client)
+    engine.dispose()
+
+    assert isinstance(ended.cause, DBAPIError)
+    assert "terminating connection" in str(ended.cause)

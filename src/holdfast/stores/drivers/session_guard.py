@@ -63,11 +63,17 @@ class SessionGuard:
         for name in names:
             method = getattr(subject, name, None)
             if method is not None:
-                vars(subject)[name] = self._begin_nested(method) if name == "begin" else self._rejecting(name)
+                vars(subject)[name] = self._replacement(name, method)
                 self._replaced.append((subject, name))
 
-    def _rejecting(self, name: str) -> Callable[..., Any]:
-        return lambda *_, **__: self._guard.refuse(f"{name}()")
+    def _replacement(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        match name:
+            case "begin":
+                return self._begin_nested(method)
+            case "invalidate":
+                return self._invalidate_lost(method)
+            case _:
+                return lambda *_, **__: self._guard.refuse(f"{name}()")
 
     def _begin_nested(self, begin: Callable[..., Any]) -> Callable[..., Any]:
         """The method `begin` of a session, which may begin a savepoint only."""
@@ -76,6 +82,14 @@ class SessionGuard:
             return begin(nested=True) if nested else self._guard.refuse("begin()")
 
         return begin_nested
+
+    def _invalidate_lost(self, invalidate: Callable[..., Any]) -> Callable[..., Any]:
+        """The method `invalidate` of a connection. SQLAlchemy passes the error of a connection that was lost."""
+
+        def invalidate_lost(exception: BaseException | None = None) -> Any:
+            return self._guard.refuse("invalidate()") if exception is None else invalidate(exception)
+
+        return invalidate_lost
 
     def _guard_begun(self, _session: Any, _transaction: Any, connection: Any) -> None:
         self._guard_connection(connection)
