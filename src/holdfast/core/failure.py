@@ -6,6 +6,7 @@ import os
 import traceback
 from pathlib import Path
 from types import TracebackType
+from typing import cast
 
 import msgspec
 
@@ -51,6 +52,34 @@ def message_of(error: BaseException) -> str:
         return str(error)
     except BaseException:
         return "(its text could not be made)"
+
+
+def readable(error: BaseException) -> BaseException:
+    """The exception, or a RuntimeError in its place if reading its attributes or its causes raises.
+
+    Otherwise `isinstance`, or a log handler that formats it, could raise anything, for example KeyboardInterrupt.
+    """
+    try:
+        _read_attributes(error)
+    except BaseException:
+        # By the descriptor, because the class may override the access to attributes.
+        trace = vars(BaseException)["__traceback__"].__get__(error)
+        return RuntimeError(f"{type(error).__qualname__}: the exception cannot be read").with_traceback(trace)
+    return error
+
+
+def _read_attributes(error: BaseException) -> None:
+    """Read what `logging` and `traceback` read of an exception, of its causes and of the members of a group."""
+    left, seen = [error], set[int]()
+    while left:
+        each = left.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            bool(each)
+            getattr(each, "__notes__", None)
+            if isinstance(each, BaseExceptionGroup):
+                left += cast("BaseExceptionGroup[BaseException]", each).exceptions
+            left += (cause for cause in (each.__cause__, each.__context__) if cause is not None)
 
 
 def from_handler(trace: TracebackType | None) -> TracebackType | None:

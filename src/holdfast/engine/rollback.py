@@ -16,7 +16,8 @@ async def roll_back(tx: Transaction, error: BaseException) -> None:
     If the event loop throws GeneratorExit into a task, it closes the coroutines of that task. A closed coroutine cannot
     await the rollback, so the rollback then runs in a separate task.
     """
-    if not isinstance(error, GeneratorExit):
+    # Not `isinstance`: it reads `__class__`, and an exception of the application may raise there.
+    if not issubclass(type(error), GeneratorExit):
         await tx.rollback()
         return
     task = asyncio.get_running_loop().create_task(tx.rollback())

@@ -10,6 +10,7 @@ from holdfast.client.new_jobs import continuation, new_chain, with_continue_opti
 from holdfast.client.plugged_starts import Starts, plugged, with_carrier
 from holdfast.core.clock import Micros
 from holdfast.core.details import started_details
+from holdfast.core.failure import readable
 from holdfast.core.hooks import failure_of
 from holdfast.core.job import Chain
 from holdfast.core.lifecycle import Continued, NewJob, Outcome, Raised, Returned
@@ -106,7 +107,8 @@ class CompletionState(Generic[T]):
 
     def fail_inside(self, error: BaseException) -> None:
         """Record an error that left a block. The block is rolled back, so the attempt fails even if it is caught."""
-        self._error = self._error or error
+        if self._error is None:
+            self._error = readable(error)
 
     @contextmanager
     def undone_by_errors(self) -> Generator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import cast, get_args
 
+from holdfast.core.failure import readable
 from holdfast.core.lifecycle import Mismatched, Raised, SuspendedFor
 from holdfast.engine.interruption import is_ctrl_c
 from holdfast.engine.operations import LostReason
@@ -17,6 +18,7 @@ from holdfast.worker.steps.suspended import is_suspension
 
 def note_error(held_claim: HeldClaim, run: AttemptRun, error: BaseException) -> None:
     """Write the outcome to `run`, or the interrupt that ends the worker."""
+    error = readable(error)
     match error:
         case asyncio.CancelledError():
             # Without an abort, the handler awaited a task that was cancelled: that is an ordinary error.

@@ -33,9 +33,32 @@ class Interrupting(Exception):
     __repr__ = __str__
 
 
+class Delegating(Exception):
+    """Raises KeyboardInterrupt when an attribute that it does not have is read, for example by a log handler."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyboardInterrupt(name)
+
+
+class Disguised(Exception):
+    """Raises another error when `isinstance` reads its class."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":
+            raise ValueError("no class")
+        return super().__getattribute__(name)
+
+
+class Truthless(Exception):
+    """Raises SystemExit when its truth value is tested."""
+
+    def __bool__(self) -> bool:
+        raise SystemExit
+
+
 ERRORS: list[Callable[[], BaseException]] = [
     GeneratorExit, KeyboardInterrupt, SystemExit, StopIteration, StopAsyncIteration, asyncio.CancelledError,
-    Unprintable, Interrupting,
+    Unprintable, Interrupting, Delegating, Disguised, Truthless,
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.core.failure import LIMIT, ErrorText, describe, read_error, write
+from holdfast.core.failure import LIMIT, ErrorText, describe, read_error, readable, write
 
 
 class RaisesInStr(Exception):
@@ -86,3 +86,43 @@ def test_a_traceback_that_never_ends_is_bounded() -> None:
 
 def test_no_error_is_none() -> None:
     assert read_error(None) is None
+
+
+class Unreadable(Exception):
+    def __getattribute__(self, name: str) -> object:
+        raise KeyboardInterrupt(name)
+
+
+def test_an_exception_whose_attributes_can_be_read_is_kept() -> None:
+    error = ExceptionGroup("some", [ValueError("a")])
+    error.__cause__ = error
+
+    assert readable(error) is error
+
+
+@pytest.mark.parametrize("place", ["itself", "cause", "context", "member"])
+def test_an_exception_that_cannot_be_read_is_replaced(place: str) -> None:
+    error: BaseException = ValueError("outer")
+    match place:
+        case "cause":
+            error.__cause__ = Unreadable()
+        case "context":
+            error.__context__ = Unreadable()
+        case "member":
+            error = ExceptionGroup("some", [Unreadable()])
+        case _:
+            error = Unreadable()
+
+    replaced = readable(error)
+
+    assert type(replaced) is RuntimeError
+    assert str(replaced) == f"{type(error).__qualname__}: the exception cannot be read"
+
+
+def test_the_replacement_of_an_exception_has_its_traceback() -> None:
+    try:
+        raise Unreadable
+    except Unreadable as error:
+        replaced = readable(error)
+
+    assert "raise Unreadable" in reported(replaced).traceback
