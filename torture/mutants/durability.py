@@ -24,7 +24,7 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.connection.database_file",
-                    "        if _identity(self._path_text) != self._identity:\n",
+                    "        if file_checks.identity(self._path_text) != self._identity:\n",
                     "        if False:\n",
                 ),
             ),
