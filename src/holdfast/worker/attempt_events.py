@@ -14,8 +14,6 @@ from holdfast.engine.observers import Observers
 from holdfast.engine.operations import Settled
 from holdfast.worker.held_claims import HeldClaim, lease_clock
 
-_WRITTEN = Settled()
-
 
 def emit_claimed(observers: Observers, records: Sequence[Record]) -> None:
     """Emit `claimed` for each job, with the seconds that it had been due."""
@@ -64,11 +62,6 @@ def emit_end(
             observers.emit("created", chain.record.first)
     for job_id, name in answer.unblocked:
         observers.emit("unblocked", job_id=job_id, type=name)
-
-
-def is_plain_completion(settlement: Settlement, answer: Settled) -> bool:
-    """Whether the only event of this end is `completed`."""
-    return settlement.outcome == "completed" and settlement.continuation is None and answer == _WRITTEN
 
 
 def _duration(held_claim: HeldClaim) -> float:

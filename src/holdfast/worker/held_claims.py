@@ -108,12 +108,12 @@ class HeldClaims:
 
     def add(self, held_claims: Sequence[HeldClaim]) -> None:
         """Add claims. An older claim of the same job was lost unnoticed: abort it."""
+        added = {each.record.id: each for each in held_claims}
         with self._lock:
-            older = [self._by_id.get(each.record.id) for each in held_claims]
-            self._by_id.update({each.record.id: each for each in held_claims})
+            older = [self._by_id[job_id] for job_id in self._by_id.keys() & added.keys()]
+            self._by_id.update(added)
         for each in older:
-            if each is not None:
-                each.abort("taken_by_another_worker")
+            each.abort("taken_by_another_worker")
 
     def remove(self, held_claim: HeldClaim) -> None:
         with self._lock:

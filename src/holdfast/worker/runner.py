@@ -22,7 +22,7 @@ from holdfast.engine.observers import Observers
 from holdfast.engine.operations import GetBlockers, LostReason, Settle, Settled
 from holdfast.engine.store import Store
 from holdfast.registry.jobs import Jobs
-from holdfast.worker.attempt_events import emit_claimed, emit_end, is_plain_completion
+from holdfast.worker.attempt_events import emit_claimed, emit_end
 from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_run import RELEASED, AttemptRun, aborted
 from holdfast.worker.completion_rules import CompletionState, blocker_outputs, outcome_of
@@ -40,6 +40,8 @@ from holdfast.worker.run_options import RunOptions
 from holdfast.worker.settler import Settler
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
+
+_WRITTEN = Settled()
 
 
 class Runner:
@@ -237,7 +239,7 @@ class Runner:
         options = held_claim.options
         settlement = settle(
             held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout,
-            ahead=round(held_claim.ahead * SECOND) if held_claim.ahead else 0,
+            ahead=int(held_claim.ahead * SECOND),
         )  # fmt: skip
         if call is not None and call.completion.keep is not None:
             settlement = replace(settlement, keep=call.completion.keep)
@@ -278,7 +280,9 @@ class Runner:
         record = held_claim.record
         if record.details is not None or record.index:
             self._released.add(record)
-        if self._emits_completed or started or not is_plain_completion(settlement, answer):
+        # The only event of a plain end is `completed`.
+        is_plain = settlement.outcome == "completed" and settlement.continuation is None and answer == _WRITTEN
+        if self._emits_completed or started or not is_plain:
             emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 
     def _abort_lost(self, held_claim: HeldClaim) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
@@ -16,7 +18,7 @@ from holdfast.stores.memory.verbs.chain_ends import chain_broken, chain_complete
 from holdfast.stores.memory.verbs.start import add, check_continuation, check_starts, start
 from holdfast.stores.memory.verbs.steps import suspend
 
-Times = dict[str, list[tuple[Micros, Micros]]]
+Times = defaultdict[str, list[tuple[Micros, Micros]]]
 """Per type, when each completed job was due and when its attempt began."""
 
 _WRITTEN = Settled()
@@ -24,7 +26,7 @@ _WRITTEN = Settled()
 
 def settle(state: State, op: Settle) -> list[Settled]:
     now = state.now()
-    completed: Times = {}
+    completed: Times = defaultdict(list)
     answers = [_settle(state, settlement, now, completed) for settlement in op.settlements]
     counting.count_completed(state, completed, now)
     return answers
@@ -44,7 +46,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
         if refused is not None:
             return Settled(refused=refused)
     if settlement.status is Status.COMPLETED:
-        completed.setdefault(job.type, []).append((job.scheduled_at, begun))
+        completed[job.type].append((job.scheduled_at, begun))
         return _complete(state, job, settlement, begun, now)
     if settlement.ahead:
         job = replace(job, started_at=begun)
