@@ -41,7 +41,7 @@ def test_without_statistics_no_verb_reads_a_whole_table(
     unanalyzed: PostgresStore, connection: psycopg.Connection
 ) -> None:
     perform_verbs(unanalyzed)
-    load(unanalyzed)
+    load(unanalyzed, connection)
 
     perform_verbs(unanalyzed)
 
@@ -55,7 +55,7 @@ def test_with_statistics_of_empty_tables_no_verb_reads_a_whole_table_after_a_slo
     for table in SIZES:
         connection.execute(f'analyze "{unanalyzed.schema}".{table}'.encode())
     perform_verbs(unanalyzed)
-    load(unanalyzed)
+    load(unanalyzed, connection)
     monkeypatch.setattr(plan_age, "SLOW_SECONDS", 0.0)
     monkeypatch.setattr(plan_age, "KEEP_SECONDS", 0.0)
 
@@ -71,7 +71,7 @@ def test_with_statistics_of_a_drained_queue_no_verb_reads_all_pending_or_running
     complete(unanalyzed, connection, 50_000)
     for table in SIZES:
         connection.execute(f'analyze "{unanalyzed.schema}".{table}'.encode())
-    load(unanalyzed)
+    load(unanalyzed, connection)
     other = PostgresStore(unanalyzed.address)
     for type in TYPES:
         assert len(claim(other, 300, (type,))) == 300
@@ -86,10 +86,10 @@ def test_with_statistics_of_a_drained_queue_no_verb_reads_all_pending_or_running
 def test_with_statistics_from_before_the_starts_the_changes_of_new_jobs_are_read_once(
     unanalyzed: PostgresStore, connection: psycopg.Connection
 ) -> None:
-    lanes = "(lane) select 'gpu' || chr(31) || number from generate_series(1, 500) number"
+    lanes = "(lanes) select array['gpu' || chr(31) || number] from generate_series(1, 500) number"
     connection.execute(f'insert into "{unanalyzed.schema}".lane_change {lanes}'.encode())
     connection.execute(f'analyze "{unanalyzed.schema}".lane_change'.encode())
-    load(unanalyzed)
+    load(unanalyzed, connection)
 
     scans = scans_of(plan(unanalyzed, connection, "lanes_admit", {}), "lane_change")
 
@@ -112,14 +112,20 @@ def test_statements_are_planned_again_after_a_slow_one_unless_the_plans_are_new(
     assert not plans.outdated
 
 
-def load(store: PostgresStore) -> None:
-    """Start many jobs, in other sessions."""
+def load(store: PostgresStore, connection: psycopg.Connection) -> None:
+    """Start many jobs, in other sessions. Each has a change of its own, as if it was started by itself."""
     other = PostgresStore(store.address)
     for _ in range(3):
         other.perform_sync(Start(tuple(new_job("plain") for _ in range(1000))))
         other.perform_sync(Start(tuple(laned(limit(key=str(key)), type="limited") for key in range(1000))))
         other.perform_sync(Start(tuple(laned(order(key=str(key)), type="ordered") for key in range(1000))))
     other.close_sync()
+    connection.execute(
+        f"""with many as (delete from "{store.schema}".lane_change where size > 1 returning tracks, details)
+            insert into "{store.schema}".lane_change (tracks, details)
+            select array[each.track], array[each.details]
+              from many, unnest(many.tracks, many.details) each (track, details)""".encode()
+    )
 
 
 def complete(store: PostgresStore, connection: psycopg.Connection, jobs: int) -> None:

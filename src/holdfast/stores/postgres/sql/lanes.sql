@@ -1,28 +1,47 @@
 -- lanes_admit: add the tracks of new jobs, with their lanes and limits. A statement of its own: the rows are visible to all
 -- when a claim locks them. Returns the types, and the number of the next turn.
--- A track that exists is locked, so that this statement waits for a claim that is about to delete it: then `known` does not
--- have it. It is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate, stays.
+-- A track that exists is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate,
+-- stays. Such a track is not even locked, unless a transaction that has not ended has locked it (`xmax`): that may be a claim
+-- that is about to delete it. Then this statement waits, and `known` does not have the track. A claim that locks the track
+-- later reads its jobs after that, so it finds the new one.
 -- By ctid, as the next statement: the rows are locked, so no transaction moves them. The planner, which may expect few new
 -- rows, would compare each of them with all of the array.
+-- synchronous_commit: after a crash of the server, either both the changes and the tracks are lost, or neither.
 with begun as materialized (
-    select holdfast.clock(null) * 4096 as turn
+    select holdfast.clock(null) * 4096 as turn, age(pg_snapshot_xmin(pg_current_snapshot())::xid) as oldest,
+           set_config('synchronous_commit', 'off', true)
 ), taken as materialized (
     delete from holdfast.lane_change
      where lane_change.ctid = any(array(
-        select change.ctid from holdfast.lane_change change where change.new order by change.seq limit 1000 for update skip locked))
-    returning lane_change.seq, lane_change.track, lane_change.type, lane_change.priority, lane_change.details
+        select change.ctid from holdfast.lane_change change
+         where change.ctid = any(array(
+            select first.ctid
+              from (select next.ctid, sum(next.size) over (order by next.seq) - next.size as before
+                      from (select added.ctid, added.seq, added.size from holdfast.lane_change added
+                             where added.new order by added.seq limit 1000) next) first
+             where first.before < 1000))
+           for update skip locked))
+    returning lane_change.seq, lane_change.tracks, lane_change.details
 ), first as materialized (
-    select distinct on (taken.track) taken.* from taken order by taken.track, taken.seq
+    select distinct on (entry.track) entry.track, entry.details, taken.seq, entry.place
+      from taken cross join unnest(taken.tracks, taken.details) with ordinality entry (track, details, place)
+     order by entry.track, taken.seq, entry.place
 ), orders as materialized (
     select limits.name from holdfast.limits where limits.kind = 'order'
+), unchanged as materialized (
+    select track.track, track.type
+      from begun, first join holdfast.track on track.track = first.track
+     where age(track.xmax) > begun.oldest and track.ready_at = 0
+       and (track.parked is null or split_part(track.parked, chr(31), 1) not in (select orders.name from orders))
 ), known as materialized (
-    select found.track, found.ready_at <> 0 or split_part(found.parked, chr(31), 1) in (select orders.name from orders) as waits
+    select found.track, found.type, found.ready_at <> 0 or split_part(found.parked, chr(31), 1) in (select orders.name from orders) as waits
       from first
      cross join lateral (
-        select track.track, track.ready_at, track.parked from holdfast.track where track.track = first.track for update) found
+        select track.track, track.type, track.ready_at, track.parked from holdfast.track where track.track = first.track for update) found
+     where first.track not in (select unchanged.track from unchanged)
 ), unknown as materialized (
     select first.*, first.details::json -> 'lanes' as lanes from first
-     where first.track not in (select known.track from known)
+     where first.track not in (select unchanged.track from unchanged) and first.track not in (select known.track from known)
 ), rule as materialized (
     select found.* from unknown cross join lateral holdfast.lane_rules(unknown.details) found
 ), new_limits as (
@@ -40,9 +59,9 @@ with begun as materialized (
         on conflict do nothing
 ), new_tracks as (
     insert into holdfast.track (track, type, priority, fair, lanes, turn)
-    select unknown.track, unknown.type, unknown.priority, unknown.lanes ->> 'fair',
+    select unknown.track, unknown.lanes ->> 'type', (unknown.lanes ->> 'priority')::bigint, unknown.lanes ->> 'fair',
            (select json_agg(found ->> 'lane')::text from json_array_elements(unknown.lanes -> 'rules') found),
-           begun.turn + rank() over (order by unknown.seq)
+           begun.turn + row_number() over (order by unknown.seq, unknown.place)
       from unknown, begun
      order by unknown.track
         on conflict (track) do update
@@ -55,7 +74,9 @@ with begun as materialized (
            parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
      where track.track = any(array(select known.track from known where known.waits))
 )
-select array(select distinct first.type from first), begun.turn + 2048 from begun
+select array(select unchanged.type from unchanged union select known.type from known union select unknown.lanes ->> 'type' from unknown),
+       begun.turn + 2048
+  from begun
 
 -- lanes_present: whether a claim of these types may find jobs with lanes.
 -- The order lets the planner read each table by its index, also in a plan that was made while the table was empty. After many
@@ -69,10 +90,20 @@ select (select lane_change.seq from holdfast.lane_change order by lane_change.ne
                         order by track.ready_at limit 1) <= holdfast.clock(:now::bigint))
 
 -- lane_changes: take the lanes that have changed.
-delete from holdfast.lane_change
- where lane_change.ctid = any(array(
-    select change.ctid from holdfast.lane_change change where not change.new order by change.seq limit :limit::bigint for update skip locked))
-returning lane_change.lane, lane_change.refund
+with taken as materialized (
+    delete from holdfast.lane_change
+     where lane_change.ctid = any(array(
+        select change.ctid from holdfast.lane_change change
+         where change.ctid = any(array(
+            select first.ctid
+              from (select next.ctid, sum(next.size) over (order by next.seq) - next.size as before
+                      from (select added.ctid, added.seq, added.size from holdfast.lane_change added
+                             where not added.new order by added.seq limit :limit::bigint) next) first
+             where first.before < :limit::bigint))
+           for update skip locked))
+    returning lane_change.lanes, lane_change.refund
+)
+select changed.lane, taken.refund from taken cross join unnest(taken.lanes) changed (lane)
 
 -- lanes_add: add lanes that the store does not have.
 insert into holdfast.lane (lane)
@@ -278,8 +309,8 @@ with given as materialized (
          limit given.room
            for update skip locked) first
 ), missed as (
-    insert into holdfast.lane_change (lane)
-    select distinct given.lane from given
+    insert into holdfast.lane_change (lanes)
+    select distinct array[given.lane] from given
      where not exists (select 1 from best where best.lane = given.lane and best.type = given.type)
 )
 update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
@@ -293,8 +324,8 @@ with given as materialized (
      cross join lateral (
         select track.track from holdfast.track where track.track = given.track and track.parked = given.lane for update skip locked) first
 ), missed as (
-    insert into holdfast.lane_change (lane)
-    select distinct given.lane
+    insert into holdfast.lane_change (lanes)
+    select distinct array[given.lane]
       from given
       join holdfast.track on track.track = given.track and track.parked = given.lane
      where not exists (select 1 from best where best.track = given.track)

@@ -16,8 +16,8 @@ insert into holdfast.lane (lane, override) values (:lane::text, :number::bigint)
     on conflict (lane) do update set override = excluded.override
 
 -- limit_wake: read the lanes of a limit again.
-insert into holdfast.lane_change (lane)
-select lane.lane from holdfast.lane where split_part(lane.lane, chr(31), 1) = :name::text
+insert into holdfast.lane_change (lanes)
+select array[lane.lane] from holdfast.lane where split_part(lane.lane, chr(31), 1) = :name::text
 
 -- lanes_waiting: the waiting jobs of each track: the details of one of them, and their number.
 select (select one.details from holdfast.job one
@@ -53,10 +53,10 @@ select held.lane, held.id
  order by held.lane, held.seq
 
 -- lanes_refunds: the weights that the next claim will refund to these lanes.
-select lane_change.lane, sum(lane_change.refund)::bigint
-  from holdfast.lane_change
- where lane_change.refund is not null and lane_change.lane = any(array(select json_array_elements_text(:lanes::json)))
- group by lane_change.lane
+select changed.lane, sum(lane_change.refund)::bigint
+  from holdfast.lane_change cross join unnest(lane_change.lanes) changed (lane)
+ where lane_change.refund is not null and changed.lane = any(array(select json_array_elements_text(:lanes::json)))
+ group by changed.lane
 
 -- skip: let failed jobs leave their orders.
 with left_places as (
@@ -65,7 +65,7 @@ with left_places as (
      where job.seq = any(:seqs::bigint[]) and place.chain_id = job.chain_id and (place.chain or place.position = job.seq)
     returning place.lane
 )
-insert into holdfast.lane_change (lane) select left_places.lane from left_places
+insert into holdfast.lane_change (lanes) select array[left_places.lane] from left_places
 
 -- held_orders: failed jobs that hold a place in an order.
 select place.lane, job.id

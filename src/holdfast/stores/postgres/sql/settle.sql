@@ -3,7 +3,7 @@
 -- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
 -- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
 -- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
--- `freed`: the change of each lane that a job held by itself, which the trigger of lanes then does not write. `left_orders`:
+-- `freed`: the change of the lanes that jobs held by themselves, which the trigger of lanes then does not write. `left_orders`:
 -- the places of these jobs. Both are left to the trigger if the chain goes on, or keeps an order of an earlier job.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
@@ -36,7 +36,8 @@ with clock as materialized (
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
 ), freed as (
-    insert into holdfast.lane_change (lane) select good.lane from good where good.lane is not null
+    insert into holdfast.lane_change (lanes, size)
+    select array_agg(good.lane), count(*) from good where good.lane is not null having count(*) > 0
 ), left_orders as (
     delete from holdfast.place
      where place.chain_id = any(array(

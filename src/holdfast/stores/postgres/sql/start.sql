@@ -47,7 +47,17 @@ with clock as materialized (
                 open_blockers, awaited, on_blocker_failure, track, place)
      order by new.place
         on conflict (id) do nothing
-    returning seq, id, chain_id, type
+    returning seq, id, chain_id, chain_index, type, track, status = 'pending' as pending, details
+), entered as (
+    -- The tracks that the next claim reads. A trigger records those of jobs that become pending later.
+    insert into holdfast.lane_change (tracks, details, size)
+    select array_agg(first.track order by first.seq), array_agg(first.details order by first.seq), count(*)
+      from (select distinct on (created.track) created.track, created.details, created.seq
+              from created
+             where created.track is not null and created.pending
+             order by created.track, created.seq) first
+     where cardinality(:tracks::text[]) > 0
+    having count(*) > 0
 ), named as (
     insert into holdfast.blocker (job_id, position, chain_id)
     select created.id, named.position, named.chain_id
@@ -64,7 +74,10 @@ with clock as materialized (
      where listening.present
      order by created.seq
 )
-select array(select created.seq from created order by created.seq), clock.now, listening.present
+select array(select created.seq from created
+              where created.track is null
+                 or holdfast.enter_lanes(created.seq, created.chain_id, created.chain_index, created.details)
+              order by created.seq), clock.now, listening.present
   from clock cross join listening
 
 -- await: mark the chains of these locked jobs as awaited: a job names them as its blockers.

@@ -59,17 +59,19 @@ create table holdfast.place (
 create index place_chain on holdfast.place (chain_id);
 
 -- Lanes and tracks that the next claim reads again. Starts and settlements only add rows here, so that they lock no lane.
--- A row has either a lane or the track of a new job. Those of lanes are read first, however many jobs are new.
+-- A row has either lanes, or the tracks of new jobs. Those of lanes are read first, however many jobs are new.
+-- A statement adds one row for all its jobs: each row costs an index entry, which claims read until the next vacuum.
 create table holdfast.lane_change (
     seq bigint generated always as identity,
-    new boolean not null generated always as (track is not null) stored,
-    lane text collate "C",
-    track text collate "C",
-    type text collate "C",
-    priority bigint,
-    details text,
+    new boolean not null generated always as (tracks is not null) stored,
+    -- The number of lanes or tracks.
+    size integer not null default 1,
+    lanes text[] collate "C",
     -- How much of a rate was not used.
     refund bigint,
+    tracks text[] collate "C",
+    -- Of each track, the details of one of its jobs.
+    details text[],
     primary key (new, seq)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -113,25 +115,19 @@ begin
     return ordered;
 end $$;
 
-create function holdfast.lanes_created() returns trigger language plpgsql as $$
-declare
-    ordered boolean := holdfast.check_lanes(new.details);
+-- Check the lanes of a new job, and let it take its places. Called by the statement that inserts jobs: the condition of a
+-- trigger would be prepared for each insert, also of jobs without lanes. Returns true.
+create function holdfast.enter_lanes(job_seq bigint, job_chain text, job_index integer, job_details text)
+    returns boolean language plpgsql volatile as $$
 begin
-    if ordered then
-        perform holdfast.take_places(new.seq, new.chain_id, new.details, false);
+    if holdfast.check_lanes(job_details) then
+        perform holdfast.take_places(job_seq, job_chain, job_details, false);
     end if;
-    -- The first job of a chain changes no order for other tracks: it comes last. The change below makes its own track ready.
-    if new.chain_index > 0 then
-        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+    -- The first job of a chain changes no order for other tracks: it comes last. The statement records the track of the job.
+    if job_index > 0 then
+        insert into holdfast.lane_change (lanes) select array[place.lane] from holdfast.place where place.chain_id = job_chain;
     end if;
-    -- One change is enough for consecutive jobs of a track in a transaction. Otherwise each claim would read the index entries
-    -- of all deleted changes until the next vacuum. The setting ends with the transaction, or with the savepoint.
-    if new.status = 'pending' and current_setting('holdfast_lanes.entered', true) is distinct from tg_relid || new.track then
-        insert into holdfast.lane_change (track, type, priority, details)
-        values (new.track, new.type, new.priority, new.details);
-        perform set_config('holdfast_lanes.entered', tg_relid || new.track, true);
-    end if;
-    return null;
+    return true;
 end $$;
 
 create function holdfast.lanes_updated() returns trigger language plpgsql as $$
@@ -141,26 +137,26 @@ declare
 begin
     if old.status = 'running' and new.status <> 'running' then
         if old.lane is not null then
-            insert into holdfast.lane_change (lane) values (old.lane);
+            insert into holdfast.lane_change (lanes) values (array[old.lane]);
         else
             with freed as (
                 delete from holdfast.permit where permit.job = old.seq returning permit.lane
             )
-            insert into holdfast.lane_change (lane) select freed.lane from freed;
+            insert into holdfast.lane_change (lanes) select array[freed.lane] from freed;
         end if;
         -- The job was released before its handler began: its rates do not count the attempt.
         if old.counted = old.attempt and new.counted is null then
-            insert into holdfast.lane_change (lane, refund)
-            select rule.lane, rule.weight from holdfast.lane_rules(new.details) rule where rule.kind = 'rate';
+            insert into holdfast.lane_change (lanes, refund)
+            select array[rule.lane], rule.weight from holdfast.lane_rules(new.details) rule where rule.kind = 'rate';
         end if;
     end if;
     if new.status <> old.status and (old.status in ('failed', 'cancelled')
        or ordered and exists (select 1 from holdfast.place where place.chain_id = new.chain_id)) then
-        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        insert into holdfast.lane_change (lanes) select array[place.lane] from holdfast.place where place.chain_id = new.chain_id;
         if new.status in ('completed', 'failed', 'cancelled') then
             -- A claim may have put off its track until it is due.
-            insert into holdfast.lane_change (track, type, priority, details)
-            select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
+            insert into holdfast.lane_change (tracks, details)
+            select array[old.track], array[old.details] where old.track is not null and old.status = 'pending';
             -- It leaves its orders, unless it failed and holds them, or its chain goes on and spans them.
             update holdfast.job set in_order = true
              where new.status = 'completed' and job.chain_id = new.chain_id and job.chain_index = new.chain_index + 1
@@ -179,15 +175,14 @@ begin
             end if;
             perform holdfast.take_places(first.seq, new.chain_id, first.details, true)
                from holdfast.job first where first.id = new.chain_id and first.track is not null;
-            insert into holdfast.lane_change (lane)
-            select place.lane from holdfast.place where place.chain_id = new.chain_id;
+            insert into holdfast.lane_change (lanes)
+            select array[place.lane] from holdfast.place where place.chain_id = new.chain_id;
         end if;
     end if;
     if new.track is not null and new.status = 'pending' then
-        insert into holdfast.lane_change (track, type, priority, details)
-        values (new.track, new.type, new.priority, new.details);
+        insert into holdfast.lane_change (tracks, details) values (array[new.track], array[new.details]);
         if ordered then
-            insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+            insert into holdfast.lane_change (lanes) select array[place.lane] from holdfast.place where place.chain_id = new.chain_id;
         end if;
     end if;
     return null;
@@ -195,14 +190,14 @@ end $$;
 
 create function holdfast.lanes_deleted() returns trigger language plpgsql as $$
 begin
-    insert into holdfast.lane_change (lane)
-    select permit.lane from holdfast.permit where permit.job = old.seq
+    insert into holdfast.lane_change (lanes)
+    select array[permit.lane] from holdfast.permit where permit.job = old.seq
     union
-    select old.lane where old.lane is not null and old.status = 'running'
+    select array[old.lane] where old.lane is not null and old.status = 'running'
     union
-    select place.lane from holdfast.place where place.chain_id = old.chain_id;
-    insert into holdfast.lane_change (track, type, priority, details)
-    select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
+    select array[place.lane] from holdfast.place where place.chain_id = old.chain_id;
+    insert into holdfast.lane_change (tracks, details)
+    select array[old.track], array[old.details] where old.track is not null and old.status = 'pending';
     delete from holdfast.permit where permit.job = old.seq;
     delete from holdfast.place where place.chain_id = old.chain_id and (place.chain or place.position = old.seq);
     return null;
@@ -211,24 +206,21 @@ end $$;
 -- A chain that has not begun may take the lanes of another start. It keeps its position.
 create function holdfast.lanes_replaced() returns trigger language plpgsql as $$
 begin
-    insert into holdfast.lane_change (track, type, priority, details)
-    select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
-    insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+    insert into holdfast.lane_change (tracks, details)
+    select array[old.track], array[old.details] where old.track is not null and old.status = 'pending';
+    insert into holdfast.lane_change (lanes) select array[place.lane] from holdfast.place where place.chain_id = new.chain_id;
     delete from holdfast.place where place.chain_id = new.chain_id;
     if new.track is not null then
         perform holdfast.check_lanes(new.details);
         perform holdfast.take_places(new.seq, new.chain_id, new.details, false);
-        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        insert into holdfast.lane_change (lanes) select array[place.lane] from holdfast.place where place.chain_id = new.chain_id;
         if new.status = 'pending' then
-            insert into holdfast.lane_change (track, type, priority, details)
-            values (new.track, new.type, new.priority, new.details);
+            insert into holdfast.lane_change (tracks, details) values (array[new.track], array[new.details]);
         end if;
     end if;
     return null;
 end $$;
 
-create trigger lanes_created after insert on holdfast.job
-    for each row when (new.track is not null) execute function holdfast.lanes_created();
 -- A claim writes the lanes of its jobs itself. So does a statement that completes a job and sets its lane to null.
 create trigger lanes_updated after update of status, scheduled_at, track, counted on holdfast.job
     for each row when ((new.track is not null or new.in_order) and new.status <> 'running'
