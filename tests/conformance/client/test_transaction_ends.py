@@ -52,6 +52,13 @@ async def end_session(session: Any, call: str) -> None:
         await run(session.execute(text(call)))
 
 
+async def commit_below(session: Any) -> None:
+    """Commit on the driver's connection below a session."""
+    connection = await run(session.connection())
+    raw = await connection.get_raw_connection() if hasattr(connection, "get_raw_connection") else connection.connection
+    await run(raw.driver_connection.commit())
+
+
 async def outcome(harness: ClientHarness, chain: Any) -> tuple[Job, Any]:
     """The job after its first attempt, and the output after the second."""
     await harness.drain()
@@ -185,6 +192,32 @@ async def test_a_session_in_prepare_rejects_what_would_end_its_transaction(
 
     assert (REJECTED in str(first.error), output) == (True, 2)
     assert await application.notes() == ["prepared 2"]
+
+
+@pytest.mark.parametrize("block", ["complete", "prepare", "atomic prepare"])
+async def test_a_commit_below_a_session_is_detected_although_a_new_transaction_is_open(
+    harness: ClientHarness, application: Application, block: str
+) -> None:
+    async def commit_and_continue(attempt: AttemptAdapter, session: Any) -> None:
+        await run(session.execute(application.insert(f"before {attempt.job.attempt}")))
+        if attempt.job.attempt == 1:
+            await commit_below(session)
+        await run(session.execute(application.insert(f"after {attempt.job.attempt}")))
+
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
+        if block != "complete":
+            async with attempt.prepare("atomic" if "atomic" in block else "staged", session=sessions) as session:
+                await commit_and_continue(attempt, session)
+        async with attempt.complete(session=sessions) as done:
+            if block == "complete":
+                await commit_and_continue(attempt, done.tx)
+            return done.output(attempt.job.attempt)
+
+    async with application.sessions() as sessions:
+        first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
+
+    assert ("the transaction was ended by a statement of the application" in str(first.error), output) == (True, 2)
+    assert await application.notes() == ["after 2", "before 1", "before 2"]
 
 
 async def test_a_session_used_as_a_context_manager_is_not_closed_by_it(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from holdfast.engine.operations import Complete, Guard, SaveSteps, Settle
 from holdfast.engine.unawaited import UnawaitedCalls
 
 _REFUSED = (
@@ -64,6 +65,10 @@ class TransactionGuard:
             raise ended()
 
 
+SAME_TRANSACTION = frozenset({Complete.verb, Guard.verb, SaveSteps.verb, Settle.verb})
+"""Operations that belong to the transaction of an earlier `LockChain` or `Guard`."""
+
+
 class TransactionIdentity:
     """Identifies a transaction of the application, from its first operation to its last."""
 
@@ -71,12 +76,14 @@ class TransactionIdentity:
         self.holds_locks = False
         """Whether an earlier operation acquired locks in it. The end of the transaction releases them."""
         self.id: int | None = None
-        """The transaction id, for a store that has one."""
+        """The transaction id, for a store that has one. None before an operation that later ones belong to."""
+        self.borrowed = False
+        """Whether the transaction is the application's own, of `completing(tx=...)`."""
 
     def check(self, *, is_open: bool) -> None:
         """RuntimeError if the transaction is no longer open."""
         if self.holds_locks and not is_open:
-            raise ended(borrowed=self.id is not None)
+            raise ended(borrowed=self.borrowed)
 
 
 def ended(*, borrowed: bool = False) -> RuntimeError:

@@ -208,7 +208,7 @@ class SqliteStore(Store):
         return answer
 
     def translated(self) -> AbstractContextManager[None]:
-        return app_transactions.translated(self.name)
+        return translated(self.name)
 
     def _open_parts(self) -> _Parts:
         parts = self._writing_parts()

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
 from holdfast.engine.generators import translate
-from holdfast.engine.operations import Complete, Guard, LockChain, Operation
+from holdfast.engine.operations import Guard, LockChain, Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.app_drivers import (
@@ -35,7 +35,7 @@ from holdfast.stores.postgres.verbs.start_only_role import StartRights
 from holdfast.stores.postgres.wakeups.notification import channel, payloads
 from holdfast.stores.sql import plan
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
-from holdfast.stores.sql.lent_transaction import TransactionIdentity, ended
+from holdfast.stores.sql.lent_transaction import SAME_TRANSACTION, TransactionIdentity, ended
 from holdfast.stores.sql.plan import Many, Row, Statement, sets_of
 from holdfast.stores.sql.redaction import redact
 
@@ -119,15 +119,14 @@ class _Plans:
         rights = StartRights.of(self._store)
         if operation.verb in ("start", "mark") and (yield from rights.only_by_functions(native_connection(connection))):
             self._render = self._render.with_calls()
-        if operation.verb == Complete.verb and identity.id is not None:
+        if operation.verb in SAME_TRANSACTION and identity.id is not None:
             # Checked before the first write: the application could commit what is written in another transaction.
             ((id,),) = yield _TRANSACTION
             if id != identity.id:
-                raise ended(borrowed=True)
+                raise ended(borrowed=identity.borrowed)
         answer = yield from plan_of(context, operation)
         if operation.verb in (LockChain.verb, Guard.verb):
-            identity.holds_locks = True
-        if operation.verb == LockChain.verb:
+            identity.holds_locks, identity.borrowed = True, operation.verb == LockChain.verb
             ((identity.id,),) = yield _TRANSACTION
         if not self._store.notify:
             return answer  # the transaction sends the hints of the plan

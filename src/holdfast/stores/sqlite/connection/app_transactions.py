@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
-from holdfast.engine.operations import Complete, Guard, LockChain, Operation
+from holdfast.engine.operations import Guard, LockChain, Operation
 from holdfast.engine.store import OtherDatabase
 from holdfast.stores.sql.driver import AsyncDriver, Driver
-from holdfast.stores.sql.lent_transaction import TransactionIdentity, ended
+from holdfast.stores.sql.lent_transaction import SAME_TRANSACTION, TransactionIdentity, ended
 from holdfast.stores.sql.plan import Plan, PlanContext, Statement
-from holdfast.stores.sqlite import errors
 from holdfast.stores.sqlite.connection.async_connection import AsyncConnection
 from holdfast.stores.sqlite.connection.connect import SAFE_WAL
 from holdfast.stores.sqlite.rows import SQL
@@ -119,27 +116,25 @@ def joined(
         yield Statement(_TAKE_WRITE_LOCK)
         if not connection.in_transaction:
             raise _autocommits()
-    if operation.verb == Complete.verb and identity.id is not None:
-        yield Statement(f"release {SAVEPOINT}")
+    if operation.verb in SAME_TRANSACTION and identity.id is not None:
+        yield from _release_savepoint(identity)
     answer = yield from plan(operation, context)
     if operation.verb in (LockChain.verb, Guard.verb):
-        identity.holds_locks = True
-    if operation.verb == LockChain.verb:
+        identity.holds_locks, identity.borrowed = True, operation.verb == LockChain.verb
         yield Statement(f"savepoint {SAVEPOINT}")
         identity.id = 0
     return answer
 
 
-@contextmanager
-def translated(store: str) -> Generator[None]:
-    """Raise SQLite's errors as ours. A missing savepoint means that the application ended its transaction."""
+def _release_savepoint(identity: TransactionIdentity) -> Plan[None]:
+    """A missing savepoint means that the application ended the transaction."""
     try:
-        with errors.translated(store):
-            yield
+        yield Statement(f"release {SAVEPOINT}")
     except Exception as error:
         if f"no such savepoint: {SAVEPOINT}" in str(error):
-            raise ended(borrowed=True) from error
+            raise ended(borrowed=identity.borrowed) from error
         raise
+    identity.id = None
 
 
 def _check_file(path: Path) -> Plan[None]:
