@@ -13,14 +13,11 @@ with begun as materialized (
 ), taken as materialized (
     delete from holdfast.lane_change
      where lane_change.ctid = any(array(
-        select change.ctid from holdfast.lane_change change
-         where change.ctid = any(array(
-            select first.ctid
-              from (select next.ctid, sum(next.size) over (order by next.seq) - next.size as before
-                      from (select added.ctid, added.seq, added.size from holdfast.lane_change added
-                             where added.new order by added.seq limit 1000) next) first
-             where first.before < 1000))
-           for update skip locked))
+        select first.ctid
+          from (select free.ctid, sum(free.size) over (order by free.seq) - free.size as before
+                  from (select change.ctid, change.seq, change.size from holdfast.lane_change change
+                         where change.new order by change.seq limit 1000 for update skip locked) free) first
+         where first.before < 1000))
     returning lane_change.seq, lane_change.tracks, lane_change.details
 ), first as materialized (
     select distinct on (entry.track) entry.track, entry.details, taken.seq, entry.place
@@ -93,14 +90,11 @@ select (select lane_change.seq from holdfast.lane_change order by lane_change.ne
 with taken as materialized (
     delete from holdfast.lane_change
      where lane_change.ctid = any(array(
-        select change.ctid from holdfast.lane_change change
-         where change.ctid = any(array(
-            select first.ctid
-              from (select next.ctid, sum(next.size) over (order by next.seq) - next.size as before
-                      from (select added.ctid, added.seq, added.size from holdfast.lane_change added
-                             where not added.new order by added.seq limit :limit::bigint) next) first
-             where first.before < :limit::bigint))
-           for update skip locked))
+        select first.ctid
+          from (select free.ctid, sum(free.size) over (order by free.seq) - free.size as before
+                  from (select change.ctid, change.seq, change.size from holdfast.lane_change change
+                         where not change.new order by change.seq limit :limit::bigint for update skip locked) free) first
+         where first.before < :limit::bigint))
     returning lane_change.lanes, lane_change.refund
 )
 select changed.lane, taken.refund from taken cross join unnest(taken.lanes) changed (lane)

@@ -47,6 +47,8 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         "alone": True,
         "finds_new": op.finds_new,
     }
+    if op.limit and context.scan_starts.took_lanes == parameters["types"]:
+        return (yield from claim_with_lanes(context, op, parameters))
     if starts := context.scan_starts.of(terms):
         return (yield from _claim_from(starts, context, op, parameters))
     claimed = ClaimedJobs()

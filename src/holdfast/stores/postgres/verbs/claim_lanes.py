@@ -65,6 +65,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
     types: list[str] = parameters["types"]
     claimed: list[Record] = []
     idle: set[str] = set()
+    context.scan_starts.took_lanes = None
     while (limit := op.limit - len(claimed)) > 0:
         ((admitted, turn),) = yield Statement(_ADMIT)
         context.hints.due.update(admitted)
@@ -79,6 +80,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         context.scan_starts.lanes_next = choice.lanes_next
         jobs: list[Record] = []
         if choice.taken:
+            context.scan_starts.took_lanes = types
             seqs = [job.seq for _, job in choice.taken]
             lanes = [own_lane(found, track) for track, _ in choice.taken]
             given = {"seqs": seqs, "lanes": lanes, "counted": counted_jobs(found), "now": context.now}

@@ -48,6 +48,8 @@ class ScanStarts:
         self._known: frozenset[str] = frozenset()
         self.lanes_next = False
         """Whether a job with lanes is next, at equal priority."""
+        self.took_lanes: list[str] | None = None
+        """The types of the last claim, if it took jobs with lanes: the next claim of these types begins with tracks."""
 
     def of(self, types: Iterable[str]) -> list[ScanStart]:
         """Where to start for each type and priority; empty if a full scan is due."""
