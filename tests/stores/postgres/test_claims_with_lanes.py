@@ -1,12 +1,19 @@
-"""A claim reads tracks at once if the last claim of the same types took jobs with lanes."""
+"""The first statements of a claim of jobs with lanes: when it begins with tracks, and which changes it takes."""
 
 from __future__ import annotations
 
+from contextlib import closing
+
+import psycopg
+
 from holdfast.engine.operations import ClaimJobs, TypeTerms
+from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.claim import claim
 from holdfast.stores.sql.plan import Statement
+from tests.servers.postgres import Postgres
+from tests.stores.postgres.query_plans import rows_of
 
 
 def first_statement(context: PlanContext, *types: str, limit: int = 10, ahead: int = 0) -> str:
@@ -30,3 +37,27 @@ def test_a_claim_of_other_types_or_without_free_slots_reads_plain_jobs_first() -
     context.scan_starts.took_lanes = ["render"]
     assert first_statement(context, "resize") == SQL["claim"]
     assert first_statement(context, "render", limit=0, ahead=5) == SQL["claim"]
+
+
+def test_changes_behind_those_that_another_claim_holds_are_taken(
+    store: PostgresStore, server: Postgres, connection: psycopg.Connection
+) -> None:
+    store.migrate_sync()
+    single = "select array['gpu' || chr(31) || number] from generate_series(1, 30) number"
+    connection.execute(f'insert into "{store.schema}".lane_change (lanes) {single}'.encode())
+    with closing(server.connect()) as other, other.transaction():
+        assert len(rows_of(store, other, SQL["lane_changes"], {"limit": 10})) == 10
+
+        assert len(rows_of(store, connection, SQL["lane_changes"], {"limit": 10})) == 10
+
+
+def test_a_claim_takes_changes_until_they_have_enough_lanes(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    store.migrate_sync()
+    many = "select array['a', 'b', 'c', 'd'], 4 from generate_series(1, 5)"
+    connection.execute(f'insert into "{store.schema}".lane_change (lanes, size) {many}'.encode())
+
+    taken = [len(rows_of(store, connection, SQL["lane_changes"], {"limit": 10})) for _ in range(3)]
+
+    assert taken == [12, 8, 0]
