@@ -7,9 +7,10 @@ from holdfast.core.record import Claim
 from holdfast.engine.operations import Guard
 from holdfast.errors import ClaimLost
 from holdfast.stores.sql.plan import Plan, PlanContext, Statement
-from holdfast.stores.sqlite.rows import SQL, as_json
+from holdfast.stores.sqlite.rows import SQL
 
 HOLDERS = SQL["claims"]
+_CLAIM = SQL["claim_of"]
 
 NOT_FOUND = (None, None, None)
 """In place of a row of `claims`: the job does not exist."""
@@ -22,6 +23,6 @@ def guard(context: PlanContext, operation: Guard) -> Plan[None]:
 
 def why_lost(claim: Claim) -> Plan[LostReason | None]:
     """Why a claim is no longer held; None while it is."""
-    rows = yield Statement(HOLDERS, {"ids": as_json([claim.job_id])})
-    [(_, status, token)] = rows or [NOT_FOUND]
+    rows = yield Statement(_CLAIM, {"id": claim.job_id})
+    [(status, token)] = rows or [NOT_FOUND[1:]]
     return lost_reason(status, token, claim.token)

@@ -23,6 +23,8 @@ from holdfast.stores.sqlite.verbs.settle_one import (
 )
 
 _CLAIMS = SQL["settle_claims"]
+_ONE_CLAIM = _CLAIMS.replace("in (select value from json_each(:ids))", "= :id")
+"""The same for one job. Without a list it takes half of the time."""
 _LANES_FREED = SQL["lanes_freed"]
 _ORDERS_LEFT = SQL["orders_left"]
 
@@ -88,8 +90,11 @@ class _Completions:
 
 def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
     """The statement that reads the claims also reads whether a listener is registered."""
-    ids = as_json([settlement.claim.job_id for settlement in operation.settlements])
-    rows = yield Statement(_CLAIMS, {"ids": ids, "now": context.now})
+    ids = [settlement.claim.job_id for settlement in operation.settlements]
+    if len(ids) == 1:
+        rows = yield Statement(_ONE_CLAIM, {"id": ids[0], "now": context.now})
+    else:
+        rows = yield Statement(_CLAIMS, {"ids": as_json(ids), "now": context.now})
     jobs = {row[0]: ClaimedJob(*row) for row in rows}
     context.listening = bool(rows and rows[0][-1])
     settled: dict[str, Status] = {}
