@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,12 @@ import pytest
 
 from holdfast.engine.operations import GetStats, Start
 from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.wakeups.file_watch import wake_file
 from holdfast.stores.sqlite.writing.write_queue import Waiter, write_queue
 from holdfast.testing.builders import new_job
+
+if sys.platform != "win32":
+    import fcntl
 
 
 class WakeupLoop(asyncio.SelectorEventLoop):
@@ -133,6 +138,24 @@ def test_a_transaction_of_a_closed_loop_does_not_block_later_transactions(store:
     tx = store.begin_sync()
 
     tx.rollback()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no flock")
+async def test_the_answer_of_a_commit_does_not_wait_for_the_lock_of_another_process(
+    open_store: SqliteStore, path: Path
+) -> None:
+    tx = await open_store.begin()
+    second = asyncio.ensure_future(open_store.begin())
+    await asyncio.sleep(0)
+    with wake_file(path).open("rb") as other_process:
+        fcntl.flock(other_process, fcntl.LOCK_EX)
+
+        await tx.commit()
+
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not second.done()
+    await (await asyncio.wait_for(second, 60)).rollback()
 
 
 async def test_the_write_queue_skips_a_cancelled_task(open_store: SqliteStore) -> None:
