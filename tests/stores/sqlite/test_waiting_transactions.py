@@ -113,6 +113,30 @@ def test_a_begin_for_a_closed_loop_does_not_block_later_transactions(store: Sqli
         task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
+def test_a_begin_for_a_closed_loop_does_not_block_a_begin_of_another_loop(store: SqliteStore) -> None:
+    hold = store.begin_sync()
+
+    async def abandon() -> None:
+        asyncio.ensure_future(store.begin())  # noqa: RUF006 - abandoned on purpose
+        await asyncio.sleep(0)
+
+    async def begin_after_it() -> None:
+        second = asyncio.ensure_future(store.begin())
+        await asyncio.sleep(0)
+        hold.rollback()
+        await (await asyncio.wait_for(second, 60)).rollback()
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(abandon())
+    pending = asyncio.all_tasks(loop)
+    loop.close()
+
+    asyncio.run(begin_after_it())
+
+    for task in pending:
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("far", ["begun", "open"])
 def test_a_transaction_of_a_closed_loop_does_not_block_later_transactions(store: SqliteStore, far: str) -> None:
     loop = WakeupLoop()

@@ -59,10 +59,13 @@ class TransactionThread(ThreadPool):
         self._answers.append(Answer(loop, call, args))
 
     def _work_done(self) -> None:
-        while (begin := self._begin) is not None:
-            self._begin = None
-            begin()
-        self.send_answers()
+        while True:
+            while (begin := self._begin) is not None:
+                self._begin = None
+                begin()
+            self.send_answers()
+            if self._begin is None:  # a transaction that is rolled back, because its loop is closed, begins the next
+                return
 
 
 def _call_all(answers: list[Answer]) -> None:
