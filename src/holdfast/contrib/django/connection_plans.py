@@ -17,6 +17,7 @@ from holdfast.stores.sql.app_transaction import JoinedSyncTransaction
 from holdfast.stores.sql.lent_transaction import TransactionIdentity
 from holdfast.stores.sql.plan import Plan, PlanContext
 from holdfast.stores.sqlite.connection import app_transactions
+from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wakeups import hint_table
 
 R = TypeVar("R")
@@ -54,7 +55,7 @@ class _SqlitePlans:
         return answer
 
     def translated(self) -> AbstractContextManager[None]:
-        return app_transactions.translated(self._name)
+        return translated(self._name)
 
     def send_soon(self, hints: Hints, /) -> None:
         """Nothing to do: without a commit hook, the file watch detects the commit."""

@@ -163,10 +163,7 @@ select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
  where job.chain_index > 0 and +job.status = 'pending' and job.track is not null
 
 -- lanes_freed: record that jobs hold these lanes no more.
--- Not of lanes where no track is parked: no job waits for them. This settlement has the write lock, so none parks meanwhile.
-insert into holdfast_lane_change (lane)
-select value from json_each(:lanes)
- where exists (select 1 from holdfast_track track where track.parked = value)
+insert into holdfast_lane_change (lane) select value from json_each(:lanes)
 
 -- orders_left: remove the places of these chains, which end.
 delete from holdfast_place where chain_id in (select value from json_each(:chains))
