@@ -23,8 +23,9 @@ def show(event: Event) -> None:
 
 
 def claim_always_ahead() -> None:
-    for module, name in ((durations, "FAST"), (ahead_size, "WINDOW"), (ahead, "OVERDUE"), (slots, "OVERDUE")):
-        setattr(module, name, 1e9)
+    durations.FAST = ahead_size.WINDOW = ahead_size.STORE_WINDOW = 1e9
+    for module in (ahead, slots):
+        module.OVERDUE = 1e9  # type: ignore[attr-defined]
     durations.ASSUMED = 0.0
 
 

@@ -8,7 +8,7 @@ from holdfast.worker.durations import Estimate
 
 WINDOW = 0.02
 """Seconds in which all jobs that are claimed ahead should begin."""
-STEPS_WINDOW = 0.05
+STORE_WINDOW = 0.05
 """The same for types that wait for the store. A claim and their writes share the disk, so claims should be few."""
 MOST = 500
 """With jobs claimed ahead, a worker holds at most this many jobs, the running ones included."""
@@ -43,7 +43,7 @@ def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float
     that the waits for the store overlap.
     """
     waiting = longest.slot - longest.handler
-    window = STEPS_WINDOW if waiting else WINDOW
+    window = STORE_WINDOW if waiting else WINDOW
     by_rate = window / (interval or longest.handler + waiting / moving + ENGINE_SECONDS)
     by_slots = window * moving / max(longest.handler, ENGINE_SECONDS)
     return max(0, int(min(by_rate, by_slots, MOST - concurrency)))

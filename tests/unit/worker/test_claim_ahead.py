@@ -11,7 +11,7 @@ from holdfast.core.record import Record
 from holdfast.testing.builders import new_job
 from holdfast.worker import ahead, durations
 from holdfast.worker.ahead import AheadQueue
-from holdfast.worker.ahead_size import MOST, STEPS_WINDOW, WINDOW, ahead_size
+from holdfast.worker.ahead_size import MOST, STORE_WINDOW, WINDOW, ahead_size
 from holdfast.worker.durations import FAST, FORGOTTEN_AFTER, Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.run_options import RunOptions, WorkerDefaults
@@ -127,8 +127,8 @@ def test_more_jobs_with_steps_are_claimed_ahead() -> None:
     plain, with_steps = Estimate(0.0001, 0.0001), Estimate(0.0301, 0.0001)
 
     assert ahead_size(10, 10, plain, 0.001) == int(WINDOW / 0.001)
-    assert ahead_size(10, 10, with_steps, 0.001) == int(STEPS_WINDOW / 0.001)
-    assert ahead_size(10, 10, with_steps, None) == int(STEPS_WINDOW / 0.00315)  # ten of them wait at once
+    assert ahead_size(10, 10, with_steps, 0.001) == int(STORE_WINDOW / 0.001)
+    assert ahead_size(10, 10, with_steps, None) == int(STORE_WINDOW / 0.00315)  # ten of them wait at once
 
 
 def test_better_jobs_begin_first() -> None:
