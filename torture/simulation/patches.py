@@ -134,6 +134,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     changed: Any = ids
     changed._last = 0
     changed._noise.clear()
+    changed._tokens.clear()
     values: list[tuple[Any, str, Any]] = [
         *((module, "lease_clock", loop.time) for module in _TICKING),
         (shard_duties, "Renewer", TaskRenewer),
@@ -160,3 +161,4 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
             setattr(module, name, value)
         random.setstate(state)
         changed._noise.clear()  # the remaining random bytes are predictable
+        changed._tokens.clear()
