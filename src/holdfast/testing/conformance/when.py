@@ -69,6 +69,18 @@ async def a_job_that_waits_for_a_failure_is_cancelled_when_all_blockers_complete
     assert await harness.claim() == []
 
 
+async def a_job_that_waits_for_two_ends_sees_both_although_one_follows_from_the_other(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    cancelled_with_it = await harness.started(new_waiting_job(WHEN_FAILED, blocker.id))
+    job = await harness.started(new_waiting_job(WHEN_ENDED, blocker.id, cancelled_with_it.id))
+
+    answer = await harness.settled(completed(blocker))
+
+    assert answer.unblocked == ((job.id, "resize"),)
+    assert (await harness.job(cancelled_with_it.id)).status is Status.CANCELLED
+    assert (await harness.claim_one()).id == job.id
+
+
 async def the_first_failure_of_several_blockers_starts_the_job(harness: Harness) -> None:
     one, two = await two_blockers(harness)
     job = await harness.started(new_waiting_job(WHEN_FAILED, one.id, two.id))

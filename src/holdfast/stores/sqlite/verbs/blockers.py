@@ -72,13 +72,17 @@ def completed(context: PlanContext, chain_ids: Sequence[str]) -> Plan[dict[str, 
         changes.append({"seq": job.seq, "status": status, "open_blockers": left, "scheduled_at": scheduled_at})
     if changes:
         yield Many(_UNBLOCK, changes)
-    if len(changes) < len(jobs):
-        for job in jobs:
-            if waits_for_end(job.rule):
-                chains, broken_chains = ended[job.id], list[str]()
-                became_pending = unblocked.setdefault(chains[-1], [])
-                yield from _count_end(context, job, became_pending, broken_chains, ended=len(set(chains)))
-                yield from _break(context, broken_chains, became_pending)
+    if len(changes) == len(jobs):
+        return unblocked
+    broken_chains: dict[str, list[str]] = {}
+    for job in jobs:
+        if waits_for_end(job.rule):
+            chains = ended[job.id]
+            became_pending, ends = unblocked.setdefault(chains[-1], []), broken_chains.setdefault(chains[-1], [])
+            yield from _count_end(context, job, became_pending, ends, ended=len(set(chains)))
+    # After all of them are counted: a chain that ends with one of these jobs may block another one.
+    for chain_id in chain_ids:
+        yield from _break(context, broken_chains.get(chain_id, []), unblocked.get(chain_id, []))
     return unblocked
 
 
