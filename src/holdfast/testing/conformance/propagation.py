@@ -151,6 +151,19 @@ async def a_retried_dependent_waits_for_its_blocker_to_be_retried(harness: Harne
     assert (await harness.job(job.id)).status is Status.PENDING
 
 
+async def a_failed_dependent_counts_the_completions_of_the_same_settlement(harness: Harness) -> None:
+    fails, completes = [await harness.claimed(new_job("other")) for _ in range(2)]
+    job = await harness.started(_dependent(fails.id, completes.id))
+
+    await harness.settle(failed(fails), completed(completes))
+
+    assert (await harness.job(job.id)).status is Status.FAILED
+    await harness.perform(RetryJobs((fails.id, job.id)))
+    assert (await harness.job(job.id)).open_blockers == 1
+    await harness.settled(completed(await harness.claim_one("other")))
+    assert (await harness.claim_one()).id == job.id
+
+
 async def a_retried_dependent_fails_when_its_blocker_fails_again(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(_dependent(blocker.id))

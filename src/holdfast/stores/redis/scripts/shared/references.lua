@@ -70,6 +70,9 @@ function references.add_dependent(job, chains, given)
   end)
 end
 
+-- has_stopped: whether a job may be in s:CHAIN of one of the chains that this script releases.
+references.has_stopped = false
+
 -- remove_dependent: a job finished. If it was still blocked, its count is still updated: it may be retried.
 -- A chain that has the id of a deleted blocker now has no such member, so the numbers are not compared.
 function references.remove_dependent(job)
@@ -77,6 +80,7 @@ function references.remove_dependent(job)
     redis.call('ZREM', references.dependents_key(chain), member)
   end)
   if job.open_blockers > 0 then
+    references.has_stopped = true
     each_blocker(job, references.blockers_of(job), function(chain, member)
       redis.call('ZADD', references.stopped_key(chain), int(job.seq), member)
     end)

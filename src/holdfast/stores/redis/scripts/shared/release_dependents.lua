@@ -87,12 +87,11 @@ local function fail_with(job, chain, unblocked)
   chain_ended(chain_of(job), BROKEN_CHAIN, unblocked)
 end
 
--- next_dependents: the next members, in the order of their numbers. `stopped`: jobs may have finished while the chain
--- blocked them.
-local function next_dependents(entry, limit, stopped)
+-- next_dependents: the next members, in the order of their numbers.
+local function next_dependents(entry, limit)
   local from, to = '(' .. int(entry.position), int(entry.last)
   local members = redis.call('ZRANGEBYSCORE', references.dependents_key(entry.chain), from, to, 'LIMIT', '0', limit)
-  if not stopped or entry.how ~= COMPLETED_CHAIN then
+  if not references.has_stopped or entry.how ~= COMPLETED_CHAIN then
     return members
   end
   local seq_of = {}
@@ -113,9 +112,9 @@ local function save_position(entry)
 end
 
 -- release_next: update up to `limit` dependents. Returns how many, and whether some are left.
-local function release_next(entry, limit, stopped)
+local function release_next(entry, limit)
   local count = 0
-  for _, member in ipairs(next_dependents(entry, int(limit + 1), stopped)) do
+  for _, member in ipairs(next_dependents(entry, int(limit + 1))) do
     if count == limit then
       save_position(entry)
       return count, true
@@ -145,13 +144,15 @@ end
 
 -- release_all: update the dependents of these chains, and of chains that fail with them, `left` of them at most.
 local function release_all(chains, left)
-  local stopped, recorded = any_stopped(chains), redis.call('EXISTS', releasing_key) == 1
+  -- Jobs that fail below may be added to the set of a chain that is released after them.
+  references.has_stopped = any_stopped(chains)
+  local recorded = redis.call('EXISTS', releasing_key) == 1
   local n, any_left = 1, false
   while n <= #chains do
     local entry, more = chains[n], false
     if left > 0 then
       local count
-      count, more = release_next(entry, left, stopped)
+      count, more = release_next(entry, left)
       left = left - count
     elseif redis.call('EXISTS', references.dependents_key(entry.chain), references.stopped_key(entry.chain)) > 0 then
       save_position(entry)
