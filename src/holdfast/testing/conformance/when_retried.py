@@ -31,6 +31,20 @@ async def a_blocker_that_runs_again_after_a_retry_is_waited_for_again(harness: H
     assert (await harness.settled(completed(one))).unblocked == ((job.id, "resize"),)
 
 
+async def a_retried_blocker_that_ends_with_another_one_starts_the_job_once(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    waits = await harness.started(new_waiting_job(WHEN_FAILED, blocker.id))
+    job = await harness.started(new_waiting_job(WHEN_ENDED, blocker.id, waits.id))
+    await harness.perform(CancelChains((waits.id,)))
+    await harness.perform(RetryJobs((waits.id,)))
+
+    answer = await harness.settled(completed(blocker))
+
+    assert answer.unblocked == ((job.id, "resize"),)
+    started = await harness.job(job.id)
+    assert (started.status, started.open_blockers) == (Status.PENDING, 0)
+
+
 async def a_started_job_is_not_changed_by_later_ends(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     jobs = [await harness.started(new_waiting_job(rule, blocker.id, priority=1)) for rule in (WHEN_FAILED, WHEN_ENDED)]

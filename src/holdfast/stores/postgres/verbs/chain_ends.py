@@ -120,17 +120,19 @@ def _decide(context: PlanContext, counted: Sequence[_Counted]) -> Plan[list[Unbl
         named.setdefault(job_id, []).append(chain_id)
     tails = yield from chains.tails({chain_id for after in named.values() for chain_id in after})
     unblocked: list[Unblocked] = []
+    broken: list[tuple[list[str], Sequence[str]]] = []
     for job in counted:
         statuses = {id: tails[id].status for id in named.get(job.id, ()) if id in tails}
         status, left = waiting_status(job.rule, statuses.values())
         if status is Status.PENDING:
             unblocked += yield from _unblock(context, [job.seq], {job.id: job.after})
         elif status is Status.CANCELLED:
-            broken = yield from cancel_waiting(context, [job.seq])
-            freed = yield from fail_dependents(context, broken)
-            unblocked += [each._replace(after=job.after) for each in freed]
+            broken.append(((yield from cancel_waiting(context, [job.seq])), job.after))
         else:
             yield Statement(_SET_OPEN, {"seq": job.seq, "open_blockers": left})
+    # After all of them are decided: a chain that ends with one of these jobs may block another one.
+    for chain_ids, after in broken:
+        unblocked += [each._replace(after=after) for each in (yield from fail_dependents(context, chain_ids))]
     return unblocked
 
 
