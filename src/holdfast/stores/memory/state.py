@@ -216,14 +216,17 @@ class State(Tables):
 
     def remove_chain(self, chain_id: str) -> None:
         """Delete a chain with its jobs, keys, dependencies and history."""
-        ids = self.drop(self.chains, chain_id) or []
+        ids = self.chains[chain_id]
+        # While all jobs of the chain exist: the position of an order that spans the chain is that of its first job.
+        for job_id in ids:
+            self.lanes.removed(self, self.jobs[job_id])
+        self.drop(self.chains, chain_id)
         first = self.jobs[ids[0]]
         if first.key is not None:
             name = first.type, first.key
             self.set(self.keys, name, [other for other in self.keys[name] if other != chain_id])
         for job_id in ids:
             job = self.jobs[job_id]
-            self.lanes.removed(self, job)
             self.drop(self.jobs, job_id)
             if self.running.pop(job_id, False) is None:
                 self.hints.lost.add(job_id)

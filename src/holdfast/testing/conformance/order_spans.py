@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import CancelChains, SkipJobs
+from holdfast.engine.operations import CancelChains, Delete, SkipJobs
 from holdfast.testing.builders import completed, continued, failed, next_job
 from holdfast.testing.conformance.builders import run_all
 from holdfast.testing.conformance.harness import Harness
@@ -69,6 +69,18 @@ async def a_cancelled_chain_leaves_its_order(harness: Harness) -> None:
     await harness.perform(CancelChains((first.id,)))
 
     assert await run_all(harness) == [second.id]
+
+
+async def a_deleted_chain_leaves_the_orders_of_all_its_jobs(harness: Harness) -> None:
+    first = await harness.claimed(laned(order(chain=True)))
+    following = with_lanes(next_job(first, "resize"), order(), order(chain=True, name="saga"))
+    await harness.settled(continued(first, following))
+    waiting = [laned(order(name=name)) for name in ("account", "saga")]
+    await harness.start(*waiting)
+
+    await harness.perform(Delete((first.id,)))
+
+    assert sorted(await run_all(harness)) == sorted(job.id for job in waiting)
 
 
 async def an_order_and_a_limit_apply_together(harness: Harness) -> None:
