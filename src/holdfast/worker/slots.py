@@ -65,7 +65,10 @@ class Slots:
         self._freed = freed
 
     def room(self) -> Room:
-        """What to claim now. Unwritten settlements count too, so that they do not pile up on a slow store."""
+        """What to claim now, after waiting jobs have taken the free slots.
+
+        Unwritten settlements count too, so that they do not pile up on a slow store.
+        """
         self._announced = False
         self._begin_waiting()
         free, waiting = self.concurrency - len(self.tasks), len(self.ahead.waiting)

@@ -1,8 +1,9 @@
 """Claims of jobs with lanes, for the SQL stores. The statements have the same names and columns in both.
 
-On PostgreSQL, a commit that creates, ends or releases a job with lanes only adds rows to `lane_change`, by a trigger.
-Starts and settlements therefore take no lock of a lane. A claim reads these rows, and brings lanes and tracks up to
-date. On SQLite only lanes have such rows: a start has the write lock, and writes the tracks itself.
+On PostgreSQL, a commit that creates, ends or releases a job with lanes only adds rows to `lane_change`, by its own
+statement or by a trigger. Starts and settlements therefore take no lock of a lane. A claim reads these rows, and brings
+lanes and tracks up to date. On SQLite only lanes have such rows: a start has the write lock, and writes the tracks
+itself.
 
 A claim reads the ready tracks, and the best tracks that are parked at the lanes of the changes. It locks these tracks,
 then all their lanes in the order of their ids. Only then it reads how many jobs hold the lanes, so that it sees every

@@ -25,6 +25,8 @@ class Answer(NamedTuple):
 
 
 class TransactionThread(ThreadPool):
+    """One thread. Work of the thread begins the next transaction, and its answers are collected until it is done."""
+
     def __init__(self) -> None:
         super().__init__(1, "holdfast-sqlite-transactions")
         self._begin: Callable[[], None] | None = None
