@@ -79,6 +79,9 @@ class Lanes:
 
     def changed(self, state: State, before: Record | None, job: Record) -> bool:
         """A job was created or changed. Returns whether it has lanes."""
+        retried = before is not None and before.status.finished and not job.status.finished
+        if retried:
+            self._hold_orders_of_chain(job)
         lanes = self.of.get(job.id)
         if lanes is None:
             lanes = lanes_of(job.details)
@@ -86,7 +89,7 @@ class Lanes:
                 self._update_orders_of_chain(state, job, ())
                 return False
             self.of[job.id] = lanes
-        if before is not None and before.status.finished and not job.status.finished:
+        if retried:
             state.drop(self.counted, job.id)
             state.drop(self.skipped, job.id)
         for rule in lanes.rules:
@@ -227,6 +230,13 @@ class Lanes:
             self.tracks.make_ready(stored)
         else:
             self.tracks.make_ready_at(stored, at)
+
+    def _hold_orders_of_chain(self, job: Record) -> None:
+        """A retried job continues its chain, which holds the orders of its first job again."""
+        first = self.of.get(job.chain_id)
+        for rule in () if first is None else first.rules:
+            if rule.kind == "order" and rule.chain:
+                self._chains.setdefault(job.chain_id, {})[rule.lane] = rule
 
     def _update_orders_of_chain(self, state: State, job: Record, own: Collection[LaneRule]) -> None:
         """The same for the orders that an earlier job of the chain holds until the chain ends."""

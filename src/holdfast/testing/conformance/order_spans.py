@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import CancelChains, Delete, SkipJobs
+from holdfast.engine.operations import CancelChains, Delete, RetryJobs, SkipJobs
 from holdfast.testing.builders import completed, continued, failed, next_job
 from holdfast.testing.conformance.builders import run_all
 from holdfast.testing.conformance.harness import Harness
@@ -68,6 +68,21 @@ async def a_cancelled_chain_leaves_its_order(harness: Harness) -> None:
 
     await harness.perform(CancelChains((first.id,)))
 
+    assert await run_all(harness) == [second.id]
+
+
+async def a_retried_job_returns_its_chain_to_the_order_of_the_first_job(harness: Harness) -> None:
+    first, second = laned(order(chain=True)), laned(order(chain=True))
+    await harness.start(first, second)
+    (job,) = await harness.claim(limit=9)
+    following = next_job(job, "publish")
+    await harness.settled(continued(job, following))
+    await harness.perform(CancelChains((first.id,)))
+
+    await harness.perform(RetryJobs((following.id,)))
+
+    assert await harness.claim(limit=9) == []
+    await harness.settled(completed(await harness.claim_one("publish")))
     assert await run_all(harness) == [second.id]
 
 
