@@ -7,13 +7,15 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from holdfast.engine.operations import Operation
+from holdfast.engine.operations import Operation, SaveSteps, Settle
 from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.engine.unawaited import UnawaitedCalls
 from holdfast.stores.drivers.session_guard import SessionGuard
 
 R = TypeVar("R")
 
+_ENDS = frozenset({SaveSteps.verb, Settle.verb})
+"""The last operations of a transaction."""
 _STATEMENTS = ("execute", "scalars", "scalar", "flush", "merge", "delete", "refresh", "run_sync")
 """Methods of an AsyncSession that do nothing if they are not awaited."""
 
@@ -31,6 +33,8 @@ class SessionTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         self._guard.check()
+        if operation.verb in _ENDS and self._guard.has_savepoint:
+            await self.native.run_sync(lambda _: self._guard.commit_savepoints())
         return await self._joined.perform(operation)
 
     async def commit(self) -> None:
@@ -67,6 +71,8 @@ class SyncSessionTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         self._guard.check()
+        if operation.verb in _ENDS:
+            self._guard.commit_savepoints()
         return self._joined.perform(operation)
 
     def commit(self) -> None:

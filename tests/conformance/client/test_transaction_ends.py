@@ -289,6 +289,24 @@ async def test_savepoints_of_a_session_are_allowed(harness: ClientHarness, appli
     assert await application.notes() == ["kept"]
 
 
+async def test_a_savepoint_of_a_session_that_is_left_open_commits_with_the_job(
+    harness: ClientHarness, application: Application
+) -> None:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
+        async with attempt.complete(session=sessions) as done:
+            for note_text in ("outer", "inner"):
+                await run(done.tx.begin_nested())
+                await run(done.tx.execute(application.insert(note_text)))
+            return done.output(1)
+
+    async with application.sessions() as sessions:
+        chain = await harness.client.start(harness.job(charge).bind())
+        await harness.drain()
+
+    assert await harness.client.wait(chain, timeout=60) == 1
+    assert await application.notes() == ["inner", "outer"]
+
+
 @pytest.mark.parametrize("begins", [False, True])
 async def test_complete_detects_a_commit_by_a_cursor_of_the_applications_own(
     harness: ClientHarness, application: Application, begins: bool

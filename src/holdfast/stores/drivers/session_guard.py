@@ -29,7 +29,7 @@ class SessionGuard:
         self._lent = True
         self._rolled_back = False
         self._session: Any = None
-        subject = _unwrapped(native)
+        self._subject = subject = _unwrapped(native)
         if "sqlalchemy.orm" in sys.modules and isinstance(subject, sys.modules["sqlalchemy.orm"].Session):
             from sqlalchemy import event
 
@@ -51,6 +51,16 @@ class SessionGuard:
         # After a failed flush SQLAlchemy rolls back by itself, and raises an error at the next use of the session.
         if self._rolled_back and (self._session is None or self._session.is_active):
             raise ended()
+
+    @property
+    def has_savepoint(self) -> bool:
+        """Whether a savepoint of SQLAlchemy is open."""
+        return hasattr(self._subject, "in_nested_transaction") and bool(self._subject.in_nested_transaction())
+
+    def commit_savepoints(self) -> None:
+        """Commit the open savepoints, as the commit of the session would. SQLite releases them with the store's own."""
+        while self.has_savepoint:
+            self._subject.get_nested_transaction().commit()
 
     def take_back(self) -> None:
         """Allow all calls again, for the commit or rollback of the store."""
