@@ -34,7 +34,7 @@ class SessionTransaction:
     async def perform(self, operation: Operation[R], /) -> R:
         self._guard.check()
         if operation.verb in _ENDS and self._guard.has_savepoint:
-            await self.native.run_sync(lambda _: self._guard.commit_savepoints())
+            await self.native.run_sync(self._guard.commit_savepoints)
         return await self._joined.perform(operation)
 
     async def commit(self) -> None:

@@ -57,7 +57,7 @@ class SessionGuard:
         """Whether a savepoint of SQLAlchemy is open."""
         return hasattr(self._subject, "in_nested_transaction") and bool(self._subject.in_nested_transaction())
 
-    def commit_savepoints(self) -> None:
+    def commit_savepoints(self, _session: object = None) -> None:
         """Commit the open savepoints, as the commit of the session would. SQLite releases them with the store's own."""
         while self.has_savepoint:
             self._subject.get_nested_transaction().commit()
