@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Retry
-from holdfast.supervisor import fleet
+from holdfast.supervisor import crash_delay
 from tests.supervisor.harness import ADDRESSES, Harness
 
 
@@ -29,4 +29,4 @@ async def each_harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
 @pytest.fixture
 def quick_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that die soon after their start are replaced after tenths of a second."""
-    monkeypatch.setattr(fleet, "CRASHING", Retry(initial=0.2, multiplier=2, jitter=0, max_attempts=None))
+    monkeypatch.setattr(crash_delay, "CRASHING", Retry(initial=0.2, multiplier=2, jitter=0, max_attempts=None))

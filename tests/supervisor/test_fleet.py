@@ -191,20 +191,20 @@ def test_one_that_ends_before_it_is_ready_is_replaced_slowly_whatever_its_exit_c
     scene.turn(after=0.1)
 
     assert scene.active == []
-    assert scene.fleet.crashes == 2
+    assert scene.fleet.crash_delay.crashes == 2
 
 
 def test_a_process_that_lives_ends_the_backoff(scene: Scene) -> None:
     for each in scene.active:
         each.code = 1
     scene.turn()
-    assert scene.fleet.crashes == 2
+    assert scene.fleet.crash_delay.crashes == 2
 
     scene.turn(after=5)
     scene.turn(after=20)
     scene.turn()
 
-    assert scene.fleet.crashes == 0
+    assert scene.fleet.crash_delay.crashes == 0
     assert len(scene.active) == 2
 
 

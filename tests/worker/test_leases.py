@@ -13,7 +13,7 @@ from holdfast import Attempt, Jobs, Queue, Retry, SyncAttempt
 from holdfast.engine.operations import ClaimJobs, Operation, Renew
 from holdfast.registry.options import TypeKeywords
 from holdfast.supervisor import Group
-from holdfast.worker import attempt_events, claimer, lease_guard, reaper, renewer, runner
+from holdfast.worker import attempt_events, claimer, lease_guard, lease_renewer, reaper, runner
 from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.run_options import WorkerDefaults
 from tests.worker.faulty_store import FaultyStore
@@ -193,7 +193,7 @@ class LeaseClock:
         self.now = 1000.0
         self._readings = 0
         self._read = asyncio.Event()
-        for module in (attempt_events, claimer, reaper, renewer, runner):
+        for module in (attempt_events, claimer, reaper, lease_renewer, runner):
             monkeypatch.setattr(module, "lease_clock", lambda: self.now)
         monkeypatch.setattr(lease_guard, "lease_clock", self._read_by_guard)
 

@@ -78,7 +78,7 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             # Attempts that detect the lost claim abort themselves, which would hide the missing guard.
             Edit("holdfast.worker.lease_guard", 'held_claim.abort(reasons.get(held_claim.record.id, "error"))', "pass"),
-            Edit("holdfast.worker.renewer", "held_claim.abort(reason)", "pass"),
+            Edit("holdfast.worker.lease_renewer", "held_claim.abort(reason)", "pass"),
             Edit("holdfast.worker.attempt_blocks", "yield Perform(tx, Guard(self.claim))", "pass"),
             Edit(
                 "holdfast.worker.handler_call",

@@ -7,7 +7,7 @@ from torture.mutants.mutant import Edit, Mutant, postgres
 _LATE = (
     # Attempts that detect the lost claim abort themselves, which would hide the missing check.
     Edit("holdfast.worker.lease_guard", 'held_claim.abort(reasons.get(held_claim.record.id, "error"))', "pass"),
-    Edit("holdfast.worker.renewer", "held_claim.abort(reason)", "pass"),
+    Edit("holdfast.worker.lease_renewer", "held_claim.abort(reason)", "pass"),
 )
 
 MUTANTS: dict[str, Mutant] = {

@@ -26,9 +26,9 @@ from holdfast.worker import (
     claimer,
     held_claims,
     lease_guard,
+    lease_renewer,
     pruner,
     reaper,
-    renewer,
     runner,
     shard_duties,
     threads,
@@ -40,11 +40,11 @@ from torture.simulation.loop import SimulatedLoop
 
 R = TypeVar("R")
 
-_TICKING = (claimer, lease_guard, held_claims, reaper, renewer, runner, attempt_events, attempt_steps)
+_TICKING = (claimer, lease_guard, held_claims, reaper, lease_renewer, runner, attempt_events, attempt_steps)
 """Modules that read the monotonic clock of the process."""
 
 
-class TaskRenewer(renewer.Renewer):
+class TaskRenewer(lease_renewer.LeaseRenewer):
     """The renewer as a task, with the same loop as the thread."""
 
     def start(self) -> None:
@@ -64,7 +64,7 @@ class TaskRenewer(renewer.Renewer):
         loop = asyncio.get_running_loop()
         while not self._stopped:
             await self._wake_flag.wait(self._pause())
-            if self._check_requested and loop.time() >= self._checked_at + renewer.CHECK_INTERVAL:
+            if self._check_requested and loop.time() >= self._checked_at + lease_renewer.CHECK_INTERVAL:
                 self._check_requested = False
                 self._checked_at = loop.time()
                 self._try(self._check_claims)
@@ -137,7 +137,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     changed._tokens.clear()
     values: list[tuple[Any, str, Any]] = [
         *((module, "lease_clock", loop.time) for module in _TICKING),
-        (shard_duties, "Renewer", TaskRenewer),
+        (shard_duties, "LeaseRenewer", TaskRenewer),
         (worker, "Watchdog", NoWatchdog),
         (worker, "Threads", NoThreads),
         (lease_guard.LeaseGuard, "_reasons", _reasons),

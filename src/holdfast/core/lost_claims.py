@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
 from holdfast.core.failure import write
+from holdfast.core.permanent_failure import has_attempts_left
 from holdfast.core.record import NOT_HELD, Claim, Record, Status
-from holdfast.core.settle import has_attempts_left
 
 LostReason = Literal["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
 

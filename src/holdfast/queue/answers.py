@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
@@ -44,7 +45,8 @@ class Completed(Generic[R_co]):
     result: R_co = field(repr=False)
 
 
-Answers = list[Queued | Duplicate | Completed[R]]
+Answer = Queued | Duplicate | Completed[R]
+Answers = list[Answer[R]]
 """The answers of an enqueue, one for each job. A name of its own: in a class with a method `list`, `list` is that."""
 
 
@@ -105,3 +107,12 @@ def state_of(job: Record) -> State | None:
             return None
         case _:
             return "failing" if is_failing(job) else "queued"
+
+
+def enqueue_answer(job: Record, *, found: bool, has_result: bool, result: Callable[[Record], R]) -> Answer[R]:
+    """The answer to the enqueue of an id: the job is new, or it was found under its id, with its result or without."""
+    if not found:
+        return Queued()
+    if has_result:
+        return Completed(result(job))
+    return Duplicate(state_of(job) or "queued")

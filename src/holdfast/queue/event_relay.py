@@ -7,8 +7,8 @@ import threading
 from typing import Any
 
 from holdfast.core.lifecycle import Settlement
+from holdfast.core.permanent_failure import has_attempts_left
 from holdfast.core.record import Record, Status
-from holdfast.core.settle import has_attempts_left
 from holdfast.engine.events import Event
 from holdfast.errors import AttemptsExhausted, HoldfastError, JobFailed
 from holdfast.queue.listeners import Listeners

@@ -18,9 +18,9 @@ from holdfast.core.failure import write as write_error
 from holdfast.core.ids import new_token
 from holdfast.core.job import Page
 from holdfast.core.lifecycle import NewJob
+from holdfast.core.permanent_failure import has_attempts_left
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.retry import Seconds, seconds
-from holdfast.core.settle import has_attempts_left
 from holdfast.engine.audit_user import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
@@ -28,17 +28,7 @@ from holdfast.engine.operations import CancelChains, Filter, Keep, ListChains, P
 from holdfast.engine.procedures import Procedure
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.queue import blockers, overview
-from holdfast.queue.answers import (
-    Cancelling,
-    Completed,
-    Duplicate,
-    JobStatus,
-    QueueCounts,
-    Queued,
-    State,
-    Updating,
-    state_of,
-)
+from holdfast.queue.answers import Answers, Cancelling, JobStatus, QueueCounts, State, Updating, enqueue_answer
 from holdfast.queue.blockers import Blockers
 from holdfast.queue.options import ENQUEUE_KEYWORDS, EnqueueKeywords
 from holdfast.queue.queue_type import QueueType
@@ -49,8 +39,6 @@ from holdfast.registry.options import StartOptions, check_duration, check_text, 
 
 _UNKNOWN = ("",)
 """Stands for the blockers of a job, which are read from the store before the start."""
-
-Answer = Queued | Duplicate | Completed[Any]
 
 
 class Enqueued(NamedTuple):
@@ -122,9 +110,12 @@ class QueueCalls:
             enqueued.append(Enqueued(chain, found, has_result))
         return enqueued
 
-    def answers(self, enqueued: Sequence[Enqueued]) -> list[Answer]:
+    def answers(self, enqueued: Sequence[Enqueued]) -> Answers[Any]:
         """The answers for jobs that were started or found."""
-        return [self._answer(each) for each in enqueued]
+        return [
+            enqueue_answer(each.chain.last, found=each.found, has_result=each.has_result, result=self._result)
+            for each in enqueued
+        ]
 
     def enqueue_and_wait(
         self, id: str, payload: Any, options: EnqueueKeywords, limit: Seconds | None
@@ -232,19 +223,14 @@ class QueueCalls:
         kept = yield from self._newest(chain.first.key)
         return kept is not None and kept.first.id == chain.first.id
 
-    def _answer(self, enqueued: Enqueued) -> Answer:
-        job = enqueued.chain.last
-        if not enqueued.found:
-            return Queued()
-        if enqueued.has_result:
-            return Completed(overview.result(self._type, job))
-        return Duplicate(state_of(job) or "queued")
+    def _result(self, job: Record) -> Any:
+        return overview.result(self._type, job)
 
     def _outcome(self, job: Record) -> Any:
         id = job.key or job.id
         match job.status:
             case Status.COMPLETED:
-                return overview.result(self._type, job)
+                return self._result(job)
             case Status.CANCELLED:
                 raise JobCancelled(id, read_error(job.error))
             case _:

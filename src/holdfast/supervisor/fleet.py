@@ -8,14 +8,11 @@ from holdfast.core.retry import Retry
 from holdfast.engine.observers import Observers
 from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.child_protocol import ChildSettings
+from holdfast.supervisor.crash_delay import STABLE, CrashDelay
 from holdfast.supervisor.group import Group
 from holdfast.supervisor.metrics import GroupState
 from holdfast.supervisor.scaling import Scaler
 from holdfast.supervisor.worker_process import WorkerProcess
-
-STABLE = 10.0
-"""A process that dies after this many seconds does not count as an early crash."""
-CRASHING = Retry(initial=1, multiplier=2, maximum=60, jitter=0.1, max_attempts=None)
 
 Start = Callable[[ChildSettings], WorkerProcess]
 
@@ -30,14 +27,11 @@ class Fleet:
         self.scaler = Scaler(settings.group)
         self.processes: list[WorkerProcess] = []
         self.retired = False
-        self.crashes = 0
-        """Early crashes since a process last became stable."""
+        self.crash_delay = CrashDelay(crashing)
         self.restarts = 0
         """How many processes died without a command to end."""
         self._start = start
         self._observers = observers
-        self._crashing = crashing or CRASHING
-        self._not_before = 0.0
 
     @property
     def group(self) -> Group:
@@ -92,7 +86,7 @@ class Fleet:
             elif process.ready:
                 self._note_ready(process)
                 if now - process.started >= STABLE:
-                    self.crashes = 0
+                    self.crash_delay.crashes = 0
         if self.retired:
             return
         missing = self.scaler.target - len(self.active)
@@ -106,7 +100,7 @@ class Fleet:
         self.retired = False
         self.settings = settings
         self.scaler.follow(settings.group)
-        self.crashes, self._not_before = 0, 0.0
+        self.crash_delay.reset()
 
     def retire(self) -> None:
         """Drain every process, and start no others."""
@@ -114,12 +108,13 @@ class Fleet:
 
     def resting_until(self, now: float) -> float | None:
         """When to check again although no process changed; None if there is no need."""
-        return self._not_before if self._not_before > now and len(self.active) < self.scaler.target else None
+        not_before = self.crash_delay.not_before
+        return not_before if not_before > now and len(self.active) < self.scaler.target else None
 
     def _fill(self, missing: int, now: float) -> None:
-        if now < self._not_before:
+        if now < self.crash_delay.not_before:
             return
-        if self.crashes:
+        if self.crash_delay.crashes:
             # One at a time, until one has become stable.
             missing = 0 if any(not process.ready for process in self.active) else 1
         room = self.group.max_count - len(self.processes)
@@ -155,9 +150,7 @@ class Fleet:
             self._emit("process_died", process, detail=how)
 
     def _back_off(self, now: float, how: str, *, process: WorkerProcess | None = None) -> None:
-        self.crashes += 1
-        delay = self._crashing.delay(self.crashes)
-        self._not_before = now + delay
+        delay = self.crash_delay.crashed(now)
         self._emit("process_died", process, detail=f"{how}; the next one starts in {delay:.1f} s")
 
     def _emit(self, kind: str, process: WorkerProcess | None = None, *, detail: str) -> None:

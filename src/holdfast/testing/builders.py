@@ -7,9 +7,9 @@ from holdfast.core.clock import Micros, duration
 from holdfast.core.details import FailureHook, JobDetails, write_details
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import DedupScope, NewJob, Settlement
+from holdfast.core.permanent_failure import fail
 from holdfast.core.record import Record, Status
 from holdfast.core.retry import Seconds, seconds
-from holdfast.core.settle import fail
 from holdfast.core.steps import Checkpoint, StepKind, Wait
 
 

@@ -16,9 +16,9 @@ from holdfast.engine.store import Store
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.lease_guard import LeaseGuard
+from holdfast.worker.lease_renewer import LeaseRenewer
 from holdfast.worker.polling import Polling
 from holdfast.worker.pruner import Pruner
-from holdfast.worker.renewer import Renewer
 from holdfast.worker.reporter import Reporter
 from holdfast.worker.stagger import Stagger
 from holdfast.worker.ticker import Ticker
@@ -44,7 +44,7 @@ class ShardDuties:
     ) -> None:
         self._shard = shard
         self.reporter = Reporter(shard, row, observers, recovery, drain=drain, stagger=stagger)
-        self.renewer = Renewer(shard, claims, observers, row.id, shortest=shortest_lease, interval=renew_interval)
+        self.renewer = LeaseRenewer(shard, claims, observers, row.id, shortest=shortest_lease, interval=renew_interval)
         self._ticker = Ticker(
             shard, jobs, observers, row.id, polling=polling, recovery=recovery, reported=self.reporter.reported
         )

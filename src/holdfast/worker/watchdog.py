@@ -14,7 +14,7 @@ from types import FrameType
 
 from holdfast.engine.observers import log
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
-from holdfast.worker.renewer import Renewer
+from holdfast.worker.lease_renewer import LeaseRenewer
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks while jobs are running."""
@@ -119,7 +119,7 @@ def _shortened(stack: list[str]) -> list[str]:
     return stack if len(stack) <= STACK_LINES else [stack[0], "...", *stack[2 - STACK_LINES :]]
 
 
-def start_threads(renewers: Sequence[Renewer], watchdog: Watchdog) -> None:
+def start_threads(renewers: Sequence[LeaseRenewer], watchdog: Watchdog) -> None:
     """Start the threads that work while the event loop is blocked: all, or none."""
     with ExitStack() as started:
         for renewer in renewers:
@@ -129,7 +129,7 @@ def start_threads(renewers: Sequence[Renewer], watchdog: Watchdog) -> None:
         started.pop_all()
 
 
-def stop_threads(renewers: Sequence[Renewer], watchdog: Watchdog, timeout: float) -> None:
+def stop_threads(renewers: Sequence[LeaseRenewer], watchdog: Watchdog, timeout: float) -> None:
     """Stop the threads. A renewer may hang in a call to its shard: all together have this many seconds to end."""
     deadline = monotonic() + timeout
     for renewer in renewers:

@@ -23,9 +23,10 @@ from holdfast.core.lifecycle import (
     Settlement,
     create,
 )
+from holdfast.core.permanent_failure import has_attempts_left
 from holdfast.core.record import UNLIMITED, Record, Status
 from holdfast.core.retry import Retry
-from holdfast.core.settle import has_attempts_left, settle
+from holdfast.core.settle import settle
 from holdfast.testing.builders import new_job, next_job
 
 STEADY = Retry(initial=10, multiplier=2, maximum=300, jitter=0)

@@ -54,6 +54,3 @@ update holdfast.job
        expires_at = case when lost.status = 'failed' then :now::bigint + job.keep end
   from lost
  where job.seq = any(:seqs::bigint[]) and job.seq = lost.seq
-
--- end_lost_attempts: terminate the sessions of lost workers that lock these jobs.
-select ended.job_id, ended.pid from holdfast.end_lost_attempts(:seqs::bigint[], :now::bigint) ended

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-
 from holdfast.core import lost_claims
+from holdfast.core.permanent_failure import has_attempts_left
 from holdfast.core.record import Record, Status
-from holdfast.core.settle import has_attempts_left
 from holdfast.engine.operations import Reap, Reaped
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, has_record, split_record
 from holdfast.stores.postgres.verbs import chain_ends, chains, locks
 from holdfast.stores.postgres.verbs.hooks import start_hooks
+from holdfast.stores.postgres.verbs.lost_sessions import end_lost_sessions
 from holdfast.stores.sql.plan import Row, Statement
-
-log = logging.getLogger("holdfast")
 
 _REAP_EXPIRED = SQL["reap_expired"]
 _REAP = SQL["reap"]
-_END_LOST_ATTEMPTS = SQL["end_lost_attempts"]
 
 
 def reap(context: PlanContext, op: Reap) -> Plan[list[Reaped]]:
@@ -38,7 +34,7 @@ def reap(context: PlanContext, op: Reap) -> Plan[list[Reaped]]:
     reaped = yield from _reap(context, [row for row in rows if has_record(row)])
     if skipped:
         yield Commit()
-        yield from _end_lost_attempts(context, skipped)
+        yield from end_lost_sessions(context, skipped)
     return reaped
 
 
@@ -62,15 +58,6 @@ def _reap(context: PlanContext, expired: list[Row]) -> Plan[list[Reaped]]:
     yield from chain_ends.fail_dependents(context, [job.chain_id for job in failed if job.id in awaited])
     yield from context.write_events()
     return reaped
-
-
-def _end_lost_attempts(context: PlanContext, seqs: list[int]) -> Plan[None]:
-    """Terminate the sessions of lost workers that lock these expired jobs.
-
-    The next reap returns the jobs to pending: a terminated session keeps its locks for another moment.
-    """
-    for job_id, pid in (yield Statement(_END_LOST_ATTEMPTS, {"seqs": seqs, "now": context.clock})):
-        log.warning("terminated session %s: its worker is lost, and its transaction locked job %s", pid, job_id)
 
 
 def _with_free_dependents(rows: list[Row]) -> Plan[list[tuple[Record, bool]]]:

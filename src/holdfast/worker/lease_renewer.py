@@ -18,7 +18,7 @@ CHECK_INTERVAL = 0.25
 """Minimum seconds between two checks for lost claims, however many wake-ups arrive."""
 
 
-class Renewer:
+class LeaseRenewer:
     """Renews all leases that are due in one operation, and aborts attempts whose claim is lost.
 
     A renewal has three results. Renewed: the attempt continues. Lost: the attempt is aborted at once, with the reason.
