@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.core.record import Record
-from holdfast.engine.operations import CancelChains, RetryJobs, Settled
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import CancelChains, Complete, Completion, Guard, LockChain, RetryJobs, Settle, Settled
 from holdfast.errors import DependencyCycle, HoldfastError
 from holdfast.testing.builders import continued, failed, new_job, next_job
 from holdfast.testing.conformance.builders import cycle_of, waiting_cycles
@@ -50,6 +50,89 @@ async def a_concurrent_retry_or_continuation_that_closes_a_cycle_is_refused(harn
         assert isinstance(retried, DependencyCycle) or cycle_of(settled[0]) == [job.id, waiting.id]
         assert await waiting_cycles(harness) == []
         await harness.settle(failed(job))
+
+
+async def one_of_two_completions_from_outside_that_wait_for_each_other_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(10):
+        one, two = await harness.started(), await harness.started()
+
+        answers = await harness.race([_completing(harness, one, after=two), _completing(other, two, after=one)])
+
+        await _check_one_cycle(harness, answers)
+
+
+async def a_completion_from_outside_or_an_attempt_that_wait_for_each_other_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
+    for _ in range(10):
+        one, two = await harness.claimed(), await harness.started(new_job("other"))
+
+        answers = await harness.race([_completing_attempt(harness, one, after=two), _completing(other, two, after=one)])
+
+        await _check_one_cycle(harness, answers)
+
+
+async def two_completions_from_outside_that_name_each_others_chain_without_a_cycle_both_succeed(
+    harness: Harness,
+) -> None:
+    other = await harness.second_store()
+    for _ in range(10):
+        one, two = await harness.started(), await harness.started()
+        third = await harness.started(new_job("third"))
+
+        answers = await harness.race(
+            [_completing(harness, one, after=third), _completing(other, two, after=one), _ending(harness, third)]
+        )
+
+        assert answers == [None, None, None]
+        assert [(await harness.chain(each.id)).last.status for each in (one, two)] == [Status.PENDING, Status.BLOCKED]
+
+
+async def _completing(harness: Harness, job: Record, *, after: Record) -> None:
+    """A block that completes the job, and continues its chain after another chain."""
+    tx = await harness.begin()
+    try:
+        current = await tx.perform(LockChain(job.chain_id))
+        following = next_job(current, "wait", after=(after.chain_id,))
+        await tx.perform(Complete(job.chain_id, current.id, (Completion(continuation=following),)))
+        await tx.commit()
+    except BaseException:
+        await tx.rollback()
+        raise
+
+
+async def _ending(harness: Harness, job: Record) -> None:
+    """A block that completes the job, and ends its chain."""
+    tx = await harness.begin()
+    current = await tx.perform(LockChain(job.chain_id))
+    await tx.perform(Complete(job.chain_id, current.id, (Completion(output=b"1"),)))
+    await tx.commit()
+
+
+async def _completing_attempt(harness: Harness, job: Record, *, after: Record) -> None:
+    """An attempt that completes its job in its transaction, and continues its chain after another chain."""
+    tx = await harness.begin()
+    try:
+        await tx.perform(Guard(job.claim))
+        following = next_job(job, "wait", after=(after.chain_id,))
+        (settled,) = await tx.perform(Settle((continued(job, following),)))
+        if settled.refused is not None:
+            raise settled.refused
+        await tx.commit()
+    except BaseException:
+        await tx.rollback()
+        raise
+
+
+async def _check_one_cycle(harness: Harness, answers: Sequence[HoldfastError | None]) -> None:
+    """One of the two succeeded, and the other one was refused with the cycle and has written nothing."""
+    (refused,) = [answer for answer in answers if answer is not None]
+    assert isinstance(refused, DependencyCycle), refused
+    written = [chain_id for chain_id in refused.chain_ids if (await harness.chain(chain_id)).last.index == 1]
+    assert (len(refused.chain_ids), len(written)) == (2, 1)
+    assert await waiting_cycles(harness) == []
+    for chain_id in refused.chain_ids:  # no lock is left: both chains can be changed
+        await harness.perform(CancelChains((chain_id,)))
 
 
 async def _continue_both(

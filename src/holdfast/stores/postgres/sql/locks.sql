@@ -33,3 +33,10 @@ with ended as materialized (
 select free.seq, true from free
 union all
 select kept.seq, false from kept
+
+-- guard_jobs: lock these rows until the transaction ends, except those that another transaction locks.
+-- key share: the jobs do not change their status meanwhile, and operations that only name their chains do not wait.
+select job.seq from holdfast.job where job.seq = any(:seqs::bigint[]) order by job.seq for key share skip locked
+
+-- guard_wait: the same for one row, which is waited for.
+select job.seq from holdfast.job where job.seq = :seq::bigint for key share

@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from holdfast.core.record import FINISHED, Record
 from holdfast.engine.operations import Complete, LockChain, Settled
-from holdfast.errors import AlreadyCompleted
+from holdfast.errors import AlreadyCompleted, ChainNotFound
 from holdfast.stores.postgres.plan import Begin, Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
-from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, start
+from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, locks, start
 from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.lane_releases import announce_releases
 from holdfast.stores.sql.plan import Statement
 
 _RECORDS = SQL["records"]
 _COMPLETE = SQL["complete"]
+_ONE_AT_A_TIME = SQL["one_at_a_time"]
 
 
 def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
+    """Lock the current job while the code of the application runs.
+
+    Two completions that name each other's chain as a blocker must not wait for each other. So the job is only guarded,
+    and another lock admits one completion of a chain at a time. The attempt of a running job has its own guard, and
+    only one of the two can end the job. So a running job is locked as one that will change.
+    """
     yield Begin()
-    tails = yield from chains.lock_existing(context, [op.chain_id])
-    (row,) = yield Statement(_RECORDS, {"seqs": [tails[op.chain_id].seq]})
+
+    def find() -> Plan[tuple[chains.Tail | None, locks.Wanted]]:
+        tail = (yield from chains.tails([op.chain_id])).get(op.chain_id)
+        if tail is None:
+            return None, locks.Wanted([])
+        if tail.status == "running":
+            return tail, locks.Wanted([tail.seq])
+        return tail, locks.Wanted([], guarded=[tail.seq])
+
+    def wait_for_others() -> Plan[None]:
+        yield Statement(_ONE_AT_A_TIME, {"chain_id": op.chain_id})
+
+    tail = yield from locks.lock(context, find, keys=wait_for_others)
+    if tail is None:
+        raise ChainNotFound(op.chain_id)
+    (row,) = yield Statement(_RECORDS, {"seqs": [tail.seq]})
     return record(row)
 
 

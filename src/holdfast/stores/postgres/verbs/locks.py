@@ -17,15 +17,21 @@ from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
 _LOCK = SQL["lock_jobs"]
+_GUARD = SQL["guard_jobs"]
+_GUARD_WAIT = SQL["guard_wait"]
 
 T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
-    """Jobs to lock: those that will change, and those that must only not finish and not be deleted."""
+    """Jobs to lock, by what must not happen to them meanwhile."""
 
     changed: Collection[int]
+    """Jobs that will change: no other operation changes or keeps them."""
     kept: Collection[int] = ()
+    """Jobs that must not finish and not be deleted."""
+    guarded: Collection[int] = ()
+    """Jobs whose status must not change. Other operations may still name their chains as blockers."""
 
 
 class _LockedJobs:
@@ -34,14 +40,25 @@ class _LockedJobs:
     def __init__(self) -> None:
         self._changed: set[int] = set()
         self._kept: set[int] = set()
+        self._guarded: set[int] = set()
 
     def missing(self, wanted: Wanted) -> Wanted:
         """The wanted jobs that are not locked."""
         changed = set(wanted.changed) - self._changed
-        return Wanted(changed, set(wanted.kept) - self._kept - self._changed - changed)
+        kept = set(wanted.kept) - self._kept - self._changed - changed
+        return Wanted(changed, kept, set(wanted.guarded) - self._guarded - self._changed - changed)
 
     def lock(self, wanted: Wanted, first: int | None = None, *, now: Micros | None = None) -> Plan[None]:
         """Lock the free jobs. Wait only for `first`, but terminate the session of a lost worker that holds it."""
+        if first in wanted.guarded:
+            yield Statement(_GUARD_WAIT, {"seq": first})
+            first = None
+        if wanted.changed or wanted.kept:
+            yield from self._lock(wanted, first, now)
+        if wanted.guarded:
+            self._guarded.update(seq for (seq,) in (yield Statement(_GUARD, {"seqs": sorted(wanted.guarded)})))
+
+    def _lock(self, wanted: Wanted, first: int | None, now: Micros | None) -> Plan[None]:
         kept = set(wanted.kept).difference(wanted.changed)
         rows = yield Statement(
             _LOCK,
@@ -87,11 +104,11 @@ def lock(context: PlanContext, find: Find[T], *, keys: Callable[[], Plan[None]] 
             found, wanted = yield from find()
         if not any(busy):
             break
-        first = min([*busy.changed, *busy.kept])
+        first = min([*busy.changed, *busy.kept, *busy.guarded])
         yield RollbackToSavepoint()
         if keys is not None:
             # Wait for the job, but do not keep its lock: no job may be locked while `keys` waits.
-            alone = Wanted([first]) if first in busy.changed else Wanted([], [first])
+            alone = Wanted(*([first] if first in seqs else [] for seqs in busy))
             yield from _LockedJobs().lock(alone, first, now=context.clock)
             first = None
             yield RollbackToSavepoint()
