@@ -286,3 +286,17 @@ async def test_listeners_receive_the_hints_after_the_commit(open_store: SqliteSt
     await tx.commit()
 
     assert [hints.due for hints in received] == [{"one", "two", "three"}]
+
+
+def test_the_authorizer_that_rejects_commits_cannot_be_replaced(store: SqliteStore) -> None:
+    tx = store.begin_sync()
+    tx.native.execute("create table orders (id integer primary key)")
+    with pytest.raises(RuntimeError, match="set_authorizer\\(\\) is not allowed here"):
+        tx.native.set_authorizer(None)
+    with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+        sqlite3.Connection.commit(tx.native)
+    tx.rollback()
+
+    after = store.begin_sync()
+    assert after.native.execute("select name from sqlite_schema where name = 'orders'").fetchall() == []
+    after.rollback()

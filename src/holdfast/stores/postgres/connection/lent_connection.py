@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import psycopg
 from psycopg import pq, sql
 
 from holdfast.stores.sql.lent_transaction import OVER, TransactionGuard
-
-_OPEN: Final = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR, pq.TransactionStatus.ACTIVE)
 
 
 class _Refusing:
@@ -21,11 +19,22 @@ class _Refusing:
     """
 
     lending: TransactionGuard
-    pgconn: pq.abc.PGconn
+    _server: pq.abc.PGconn
+
+    @property
+    def pgconn(self) -> pq.abc.PGconn:
+        """The connection of libpq. Code that has it can end the transaction, so the commit checks which one is open."""
+        self.lending.used = True
+        return self._server
+
+    def check_open(self) -> None:
+        """RuntimeError if the application ended the transaction, or tried to. A statement would commit by itself."""
+        self._note_status()
+        self.lending.check()
 
     def _note_status(self) -> None:
         """Detect that a statement of the application ended the transaction."""
-        if self.pgconn.transaction_status not in _OPEN:
+        if self._server.transaction_status == pq.TransactionStatus.IDLE:
             self.lending.ended = True
 
     def _note_use(self) -> None:
@@ -145,6 +154,7 @@ def lend_async(connection: psycopg.AsyncConnection) -> AsyncLentConnection:
 def _copied(connection: Any, kind: type[L]) -> L:
     lent = object.__new__(kind)
     lent.__dict__.update(connection.__dict__)
+    lent._server = lent.__dict__.pop("pgconn")  # pyright: ignore[reportPrivateUsage]
     lent.lending = TransactionGuard()
     return lent
 

@@ -60,7 +60,7 @@ class PostgresTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
-        self.native.lending.check()
+        self.native.check_open()
         connection.check_intact()
         context = store.new_context()
         try:
@@ -76,7 +76,7 @@ class PostgresTransaction:
         connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
-            self.native.lending.check()
+            self.native.check_open()
             await connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
@@ -120,7 +120,7 @@ class SyncPostgresTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
-        self.native.lending.check()
+        self.native.check_open()
         connection.check_intact()
         context = store.new_context()
         try:
@@ -137,7 +137,7 @@ class SyncPostgresTransaction:
             connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
-            self.native.lending.check()
+            self.native.check_open()
             connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)

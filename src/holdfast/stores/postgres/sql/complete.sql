@@ -1,7 +1,3 @@
--- one_at_a_time: wait until no other transaction completes this chain from outside. The lock is held until the transaction ends.
--- An advisory lock: a lock of a row would also make operations wait that only name the chain as a blocker.
-select true from pg_advisory_xact_lock(hashtextextended(:chain_id::text, 'holdfast.job'::regclass::oid::bigint))
-
 -- complete: complete a locked job from outside. The chain ends too, unless another job follows.
 with past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome)

@@ -15,15 +15,18 @@ from holdfast.stores.sql.plan import Statement
 
 _RECORDS = SQL["records"]
 _COMPLETE = SQL["complete"]
-_ONE_AT_A_TIME = SQL["one_at_a_time"]
+_LOCK_KEYS = SQL["lock_keys"]
+
+_COMPLETING = "\x1fcompleting"
+"""The type of the keys that admit one completion of a chain at a time. No job type has a name like this."""
 
 
 def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
     """Lock the current job while the code of the application runs.
 
     Two completions that name each other's chain as a blocker must not wait for each other. So the job is only guarded,
-    and another lock admits one completion of a chain at a time. The attempt of a running job has its own guard, and
-    only one of the two can end the job. So a running job is locked as one that will change.
+    and the lock of a key admits one completion of a chain at a time. The attempt of a running job has its own guard,
+    and only one of the two can end the job. So a running job is locked as one that will change.
     """
     yield Begin()
 
@@ -36,7 +39,7 @@ def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
         return tail, locks.Wanted([], guarded=[tail.seq])
 
     def wait_for_others() -> Plan[None]:
-        yield Statement(_ONE_AT_A_TIME, {"chain_id": op.chain_id})
+        yield Statement(_LOCK_KEYS, {"types": [_COMPLETING], "keys": [op.chain_id], "now": context.clock})
 
     tail = yield from locks.lock(context, find, keys=wait_for_others)
     if tail is None:

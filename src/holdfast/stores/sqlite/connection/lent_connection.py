@@ -155,6 +155,12 @@ class LentConnection(sqlite3.Connection):
             self.guard.refuse("close()")
         super().close()
 
+    def set_authorizer(self, *args: Any, **options: Any) -> None:
+        """The authorizer of the store rejects what would end the transaction, so the application may not replace it."""
+        if self.lent:
+            self.guard.refuse("set_authorizer()")
+        super().set_authorizer(*args, **options)
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Python's sqlite3 commits when one of these is set."""
         if self.lent and name in ("isolation_level", "autocommit"):
