@@ -19,7 +19,8 @@
     ├── StillReferenced           an unfinished job waits for a chain that should be deleted
     ├── ClaimLost                 this worker no longer holds the job; `reason` says why
     ├── DependencyCycle           chains would wait for each other forever    (also a ValueError)
-    ├── Conflict                  data that a buffered transaction read changed before its commit
+    ├── Conflict                  data that a transaction depends on was changed by another caller before its commit
+    │   └── Deadlock              two transactions waited for each other, and PostgreSQL ended this one
     ├── WaitTimeout               the timeout of the caller ended; the chain continues  (also a TimeoutError)
     ├── StepTimeout, MessageTimeout   a step took too long; a message did not arrive in time  (also TimeoutErrors)
     ├── ChainFailed, ChainCancelled
@@ -52,7 +53,7 @@ from holdfast.error_types.refused import (
     WrongJobType,
     WrongShard,
 )
-from holdfast.error_types.stores import Conflict, MissingExtra, NotPermitted, StoreReplaced, StoreUnavailable
+from holdfast.error_types.stores import Conflict, Deadlock, MissingExtra, NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.error_types.waiting import (
     AttemptsExhausted,
     ChainCancelled,
@@ -72,6 +73,7 @@ __all__ = [
     "ChainNotFound",
     "ClaimLost",
     "Conflict",
+    "Deadlock",
     "DependencyCycle",
     "DuplicateJobType",
     "HoldfastError",

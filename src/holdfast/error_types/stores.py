@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from holdfast.error_types.holdfast_error import HoldfastError
 
 
@@ -45,4 +47,23 @@ class MissingExtra(HoldfastError, ImportError):
 
 
 class Conflict(HoldfastError):
-    """Data that a buffered transaction read changed before its commit. Nothing was written."""
+    """Data that a transaction depends on was changed by another caller before its commit. Nothing was written."""
+
+
+class Deadlock(Conflict):
+    """This transaction and another one waited for each other's locks, and PostgreSQL ended this one. Nothing was written.
+
+    The other transaction continues. Roll back, if the transaction is the application's own, and run it again.
+    """
+
+    def __init__(self, store: str, verb: str) -> None:
+        self.store = store
+        self.verb = verb
+        super().__init__(
+            f"{verb}: this transaction and another one waited for each other's locks, so {store} ended this one. "
+            "Nothing of it was written, and the other one continues. Run the whole transaction again. It happens if two "
+            "transactions change or name the same chains in several operations, in different orders"
+        )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (self.store, self.verb)

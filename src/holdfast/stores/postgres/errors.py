@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Final
 
 from holdfast.engine.operations import Operation
-from holdfast.errors import NotPermitted, StoreUnavailable
+from holdfast.errors import Deadlock, NotPermitted, StoreUnavailable
 
 RETRY_FOR: Final = 6.0
 """Seconds for which an operation is tried again. After that the caller gets the error; workers continue to try."""
@@ -39,6 +39,7 @@ ABORTED: Final = (
 )
 _ABORTED: Final = "25P02"
 _DENIED: Final = "42501"
+_DEADLOCK: Final = "40P01"
 _READS: Final = frozenset(
     {
         "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats", "next_due",
@@ -93,7 +94,8 @@ def verdict(error: BaseException) -> Written:
 
 
 def sqlstate(error: BaseException) -> str | None:
-    return getattr(error, "sqlstate", None)
+    """The code of the server, which psycopg2 has under another name."""
+    return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
 
 
 def is_missing(error: BaseException) -> bool:
@@ -113,6 +115,16 @@ def translated(error: BaseException, store: str, schema: str, verb: str = "") ->
     return error
 
 
+def translated_in_transaction(error: Exception, store: str, schema: str, verb: str) -> Exception:
+    """The error for the caller of an operation in an open transaction. It holds locks of earlier operations.
+
+    An operation in its own transaction is repeated after a deadlock, and can only fail with StoreUnavailable.
+    """
+    if is_deadlock(error):
+        return Deadlock(store, verb)
+    return translated(error, store, schema, verb) if is_outage(error) else error
+
+
 def is_aborted(error: BaseException) -> bool:
     """Whether an earlier statement of the transaction failed, so that it can only be rolled back."""
     return _ABORTED in (sqlstate(error), sqlstate(_driver_error(error)))
@@ -121,6 +133,11 @@ def is_aborted(error: BaseException) -> bool:
 def is_denied(error: BaseException) -> bool:
     """Whether the role lacks a privilege."""
     return _DENIED in (sqlstate(error), sqlstate(_driver_error(error)))
+
+
+def is_deadlock(error: BaseException) -> bool:
+    """Whether the server ended the transaction because it and another one waited for each other."""
+    return _DEADLOCK in (sqlstate(error), sqlstate(_driver_error(error)))
 
 
 def not_permitted(error: BaseException, store: str, schema: str, verb: str) -> NotPermitted:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from holdfast.engine.generators import translate
 from holdfast.engine.operations import Guard, LockChain, Operation
 from holdfast.engine.wakeups import Hints
+from holdfast.errors import Deadlock
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.app_drivers import (
     async_driver,
@@ -19,7 +20,15 @@ from holdfast.stores.postgres.connection.app_drivers import (
 )
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.connection.same_database import SameDatabase
-from holdfast.stores.postgres.errors import ABORTED, NotMigrated, is_aborted, is_denied, is_missing, not_permitted
+from holdfast.stores.postgres.errors import (
+    ABORTED,
+    NotMigrated,
+    is_aborted,
+    is_deadlock,
+    is_denied,
+    is_missing,
+    not_permitted,
+)
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
@@ -167,6 +176,8 @@ class _Plans:
                 raise NotMigrated(name, schema, str(error).partition("\n")[0]) from error
             if is_denied(error):
                 raise not_permitted(error, name, schema, self._verb) from error
+            if is_deadlock(error):
+                raise Deadlock(name, self._verb) from error
             if is_aborted(error):
                 raise RuntimeError(ABORTED) from error
             # The application handles all other errors of its driver, such as a serialization failure.

@@ -15,7 +15,7 @@ from holdfast.stores.postgres.connection.connection import AsyncConnection, Sync
 from holdfast.stores.postgres.connection.deadlines import shut_down
 from holdfast.stores.postgres.connection.lent_connection import AsyncLentConnection, LentConnection, lend, lend_async
 from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
-from holdfast.stores.postgres.errors import is_outage, translated
+from holdfast.stores.postgres.errors import translated, translated_in_transaction
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
@@ -66,9 +66,10 @@ class PostgresTransaction:
         try:
             answer = await drive_async(plan(context, operation), _within_async(connection))
         except Exception as error:
-            if is_outage(error):
-                raise translated(error, store.name, store.schema, operation.verb) from error
-            raise
+            shown = translated_in_transaction(error, store.name, store.schema, operation.verb)
+            if shown is error:
+                raise
+            raise shown from error
         store.hints.add(context.hints)
         return answer
 
@@ -126,9 +127,10 @@ class SyncPostgresTransaction:
         try:
             answer = drive(plan(context, operation), _within(connection))
         except Exception as error:
-            if is_outage(error):
-                raise translated(error, store.name, store.schema, operation.verb) from error
-            raise
+            shown = translated_in_transaction(error, store.name, store.schema, operation.verb)
+            if shown is error:
+                raise
+            raise shown from error
         store.hints.add(context.hints)
         return answer
 
