@@ -1,4 +1,5 @@
 -- prune_expired: lock finished chains past their keep time, oldest first, except those that an unfinished job names.
+-- offset 0: examine the blockers of one chain at a time. Otherwise the planner may join with all jobs of all blockers.
 select job.chain_id
   from holdfast.job
  where job.expires_at <= :now::bigint
@@ -8,8 +9,9 @@ select job.chain_id
          join holdfast.job dependent on dependent.id = blocker.job_id
         where blocker.chain_id = job.chain_id
           and dependent.status in ('blocked', 'pending', 'running')
-          and dependent.chain_id <> job.chain_id)
-   and not exists (select 1 from holdfast.place where place.chain_id = job.chain_id)
+          and dependent.chain_id <> job.chain_id
+       offset 0)
+   and not exists (select 1 from holdfast.place where place.chain_id = job.chain_id offset 0)
  order by job.expires_at, job.chain_id
  limit :limit::bigint
    for update of job skip locked
@@ -42,18 +44,21 @@ with old as materialized (
 delete from holdfast.mark using old where mark.id = old.id
 
 -- prune_clear: remove the payloads of those of these locked jobs whose chain exists only because its key is not free yet.
-with taken as materialized (
-    select first.id, last.finished_at + first.dedup_for as until
-      from holdfast.job first
-      join holdfast.job last on last.chain_id = first.id and last.expires_at is not null
-     where first.seq = any(:seqs::bigint[]) and last.seq = any(:seqs::bigint[]) and first.chain_index = 0
-       and last.status = 'completed' and last.finished_at + first.dedup_for > :now::bigint
+-- The jobs are found by their seqs only. A join with the last jobs of the chains would be planned with a condition on
+-- expires_at, and with statistics from before the first chain ended it would read all expired chains.
+with ended as materialized (
+    select job.seq,
+           max(job.finished_at) filter (where job.expires_at is not null and job.status = 'completed') over chain
+           + max(job.dedup_for) filter (where job.chain_index = 0) over chain as until
+      from holdfast.job
+     where job.seq = any(:seqs::bigint[])
+    window chain as (partition by job.chain_id)
 ), cleared as (
     update holdfast.job
        set input = :input::bytea, output = null, error = null,
-           expires_at = case when job.expires_at is not null then taken.until end
-      from taken
-     where job.seq = any(:seqs::bigint[]) and job.chain_id = taken.id
+           expires_at = case when job.expires_at is not null then ended.until end
+      from ended
+     where job.seq = ended.seq and ended.until > :now::bigint
     returning job.seq, job.id, job.chain_id
 ), past as (
     delete from holdfast.attempt where attempt.job_id = any(array(select cleared.id from cleared))
