@@ -33,7 +33,7 @@ async def test_a_start_causes_few_claims_of_many_idle_workers(
     # So long that no worker looks before the first one has claimed, however busy the machine is.
     monkeypatch.setattr("holdfast.worker.stagger.SOON", 5.0)
     monkeypatch.setattr("holdfast.worker.stagger.LATER", 10.0)
-    monkeypatch.setattr("holdfast.worker.stagger.LATEST", 20.0)
+    monkeypatch.setattr("holdfast.worker.stagger.STEP", 10.0)
     monkeypatch.setattr("holdfast.worker.stagger.LONGEST", 20.0)
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)

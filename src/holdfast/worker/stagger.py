@@ -16,12 +16,13 @@ SOON_WORKERS: Final = 4
 """This many workers check after `SOON` seconds, in case the first one is busy or dead."""
 LATER: Final = 0.02
 LATER_WORKERS: Final = 16
-LATEST: Final = 0.25
-"""The remaining workers check between `LATER` and this many seconds after the start."""
+STEP: Final = 0.004
+"""The remaining workers check one after another, this many seconds apart. So the number of checks per second does not
+depend on the size of a fleet that receives jobs all the time."""
 CLAIMS: Final = 4
 """On a slow store, the second worker checks after this many times the duration of a claim, and the others later too."""
 LONGEST: Final = 1.0
-"""Seconds. No worker checks later than this."""
+"""Seconds. A slow store does not delay a check beyond this."""
 
 
 class Stagger:
@@ -34,7 +35,9 @@ class Stagger:
 
     def __init__(self, worker_id: str) -> None:
         self._id = worker_id
-        self._workers: dict[str, list[str]] = {}
+        self._own = _hash(worker_id)
+        self._workers: dict[str, list[int]] = {}
+        """The hashes of the ids of all live workers of a type, if they are many."""
         self._claim_seconds = 0.0
         self._second = 0
         self._delays: dict[str, float] = {}
@@ -46,7 +49,11 @@ class Stagger:
         for worker in live:
             for type in () if worker.draining else worker.types:
                 workers.setdefault(type, []).append(worker.id)
-        self._workers = {type: ids for type, ids in workers.items() if len(ids) > SMALL_FLEET and self._id in ids}
+        self._workers = {
+            type: [_hash(each) for each in ids]
+            for type, ids in workers.items()
+            if len(ids) > SMALL_FLEET and self._id in ids
+        }
         self._delays = {}
 
     def claimed(self, seconds: float) -> None:
@@ -61,7 +68,8 @@ class Stagger:
         if second != self._second:
             self._second, self._delays = second, {}
         slower = max(1.0, CLAIMS * self._claim_seconds / SOON)
-        return min(LONGEST, slower * min((self._delay(type, second) for type in types), default=0.0))
+        delay = min((self._delay(type, second) for type in types), default=0.0)
+        return min(slower * delay, max(delay, LONGEST))
 
     def _delay(self, type: str, second: int) -> float:
         if (known := self._delays.get(type)) is None:
@@ -69,19 +77,21 @@ class Stagger:
         return known
 
     def _calculate(self, type: str, second: int) -> float:
-        ids = self._workers.get(type)
-        if ids is None:
+        hashes = self._workers.get(type)
+        if hashes is None:
             return 0.0
-        own = _place(self._id, type, second)
-        rank = sum(_place(each, type, second) < own for each in ids)
+        # Another mask is another order. Two workers with the same hash are both in the same place.
+        mask = _hash(f"{type}:{second}")
+        own = self._own ^ mask
+        rank = sum(each ^ mask < own for each in hashes)
         if rank == 0:
             return 0.0
         if rank <= SOON_WORKERS:
             return SOON
         if rank <= SOON_WORKERS + LATER_WORKERS:
             return LATER
-        return LATER + (LATEST - LATER) * rank / len(ids)
+        return LATER + STEP * (rank - SOON_WORKERS - LATER_WORKERS)
 
 
-def _place(worker_id: str, type: str, second: int) -> tuple[int, str]:
-    return crc32(f"{worker_id}:{type}:{second}".encode()), worker_id
+def _hash(text: str) -> int:
+    return crc32(text.encode())
