@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
 from collections import Counter
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from unittest import TestCase
 from uuid import UUID
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 from msgspec.structs import replace
 
 from holdfast.core.blocker_rules import WHEN_ENDED, waits_for_end
@@ -73,36 +69,24 @@ from holdfast.engine.operations import (
     TypeTerms,
     Unlisten,
 )
-from holdfast.engine.store import Store
-from holdfast.stores.memory import MemoryStore
 from holdfast.stores.memory.verbs import VERBS
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.redis import RedisStore
 from holdfast.stores.sql import counting
-from holdfast.stores.sqlite import SqliteStore
 from tests.property import drawing
 from tests.property.answers import Raised
-from tests.property.pair import Pair, comparable
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.property.cases import OnMemory, OnPostgres, OnRedis, OnSqlite, StoreMachine, as_case
+from tests.property.pair import comparable
 
 AUDIT = Audit("operator", "a reason")
+EXAMPLES, STEPS = 30, 40
 UNKNOWN = str(UUID(int=2**64))
 
 
-class Agreement(RuleBasedStateMachine):
+class Agreement(StoreMachine):
     """Every verb in any order, by several workers with good and stale claims, while time moves."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        """The tested store."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         super().__init__()
         counting.ADDED_UP_AT = 2  # so that a prune of a few jobs adds up their counters
-        self.folder = TemporaryDirectory()
-        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.ids: list[str] = []
         self.held: list[Record] = []
         """All claims so far; most are stale."""
@@ -118,8 +102,7 @@ class Agreement(RuleBasedStateMachine):
                 self.pair.perform(GetHistory(job_id))
                 self.pair.perform(GetBlockers(job_id))
         finally:
-            self.pair.close()
-            self.folder.cleanup()
+            super().teardown()
 
     # Creating
 
@@ -438,51 +421,26 @@ def _outcome(settlement: Settlement) -> tuple[Claim, Status]:
     return settlement.claim, settlement.status
 
 
-class Memory(Agreement):
-    """The machine itself: memory agrees with memory."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return MemoryStore()
+class Memory(OnMemory, Agreement):
+    pass
 
 
-class Sqlite(Agreement):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+class Sqlite(OnSqlite, Agreement):
+    pass
 
 
-class Postgres(Agreement):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return PostgresStore(fresh_address())
+class Postgres(OnPostgres, Agreement):
+    pass
 
 
-class Redis(Agreement):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return RedisStore(shared_redis().address())
+class Redis(OnRedis, Agreement):
+    pass
 
 
-def as_case(machine: type[Agreement], *, share: float) -> type[TestCase]:
-    asked = os.environ.get("HOLDFAST_PROPERTY_EXAMPLES")
-    examples = int(asked or 30)
-    case: type[TestCase] = machine.TestCase
-    case.settings = settings(  # type: ignore[attr-defined]
-        max_examples=max(1, round(examples * share)),
-        stateful_step_count=40,
-        # The short run is deterministic: a failure in it is a regression, not a new find.
-        derandomize=asked is None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
-    return case
-
-
-TestMemory = as_case(Memory, share=0.1)
-TestSqlite = as_case(Sqlite, share=0.4)
-TestPostgres = as_case(Postgres, share=0.15)
-TestRedis = as_case(Redis, share=0.4)
+TestMemory = as_case(Memory, examples=EXAMPLES, steps=STEPS, share=0.1)
+TestSqlite = as_case(Sqlite, examples=EXAMPLES, steps=STEPS, share=0.4)
+TestPostgres = as_case(Postgres, examples=EXAMPLES, steps=STEPS, share=0.15)
+TestRedis = as_case(Redis, examples=EXAMPLES, steps=STEPS, share=0.4)
 
 
 def test_every_verb_takes_part() -> None:

@@ -5,17 +5,12 @@ The oracle is a naive search over what waits before the write, and what the writ
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-from unittest import TestCase
 from uuid import UUID
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import NewJob, Settlement
@@ -37,17 +32,10 @@ from holdfast.engine.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.engine.store import Store
 from holdfast.errors import DependencyCycle
-from holdfast.stores.memory import MemoryStore
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.redis import RedisStore
-from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from tests.property.answers import Raised
-from tests.property.pair import Pair
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.property.cases import OnPostgres, OnRedis, OnSqlite, StoreMachine, as_case
 
 Edges = Mapping[str, Sequence[str]]
 
@@ -55,23 +43,12 @@ several = st.lists(st.integers(0, 7), max_size=3)
 """Chains by their place, the newest first."""
 
 
-class Graph(RuleBasedStateMachine):
+class Graph(StoreMachine):
     """A few chains that begin to wait for each other in every way there is."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        """The tested store."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = TemporaryDirectory()
-        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.made = 0
-
-    def teardown(self) -> None:
-        self.pair.close()
-        self.folder.cleanup()
 
     @initialize()
     def begin_with_some(self) -> None:
@@ -178,37 +155,18 @@ def _is_cycle(answer: Any) -> bool:
     return isinstance(answer, Raised) and answer.type is DependencyCycle
 
 
-class Sqlite(Graph):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+class Sqlite(OnSqlite, Graph):
+    pass
 
 
-class Postgres(Graph):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return PostgresStore(fresh_address())
+class Postgres(OnPostgres, Graph):
+    pass
 
 
-class Redis(Graph):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return RedisStore(shared_redis().address())
+class Redis(OnRedis, Graph):
+    pass
 
 
-def _case(machine: type[Graph], *, share: float) -> type[TestCase]:
-    asked = os.environ.get("HOLDFAST_PROPERTY_EXAMPLES")
-    case: type[TestCase] = machine.TestCase
-    case.settings = settings(  # type: ignore[attr-defined]
-        max_examples=max(1, round(int(asked or 30) * share)),
-        stateful_step_count=30,
-        derandomize=asked is None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
-    return case
-
-
-TestSqlite = _case(Sqlite, share=1)
-TestPostgres = _case(Postgres, share=0.3)
-TestRedis = _case(Redis, share=1)
+TestSqlite = as_case(Sqlite, examples=30, steps=30)
+TestPostgres = as_case(Postgres, examples=30, steps=30, share=0.3)
+TestRedis = as_case(Redis, examples=30, steps=30)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import hypothesis.strategies as st
 from hypothesis.stateful import rule
 
@@ -22,15 +20,9 @@ from holdfast.engine.operations import (
     ReportWorker,
     TypeTerms,
 )
-from holdfast.engine.store import Store
-from holdfast.stores.memory import MemoryStore
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.redis import RedisStore
-from holdfast.stores.sqlite import SqliteStore
 from tests.property import drawing
-from tests.property.test_agreement import UNKNOWN, Agreement, as_case
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.property.cases import OnMemory, OnPostgres, OnRedis, OnSqlite, as_case
+from tests.property.test_agreement import EXAMPLES, STEPS, UNKNOWN, Agreement
 
 ALL = 1000
 
@@ -108,31 +100,23 @@ def _has_rate(job: Record) -> bool:
     return lanes is not None and any(rule.kind == "rate" for rule in lanes.rules)
 
 
-class Memory(Explained):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return MemoryStore()
+class Memory(OnMemory, Explained):
+    pass
 
 
-class Sqlite(Explained):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+class Sqlite(OnSqlite, Explained):
+    pass
 
 
-class Postgres(Explained):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return PostgresStore(fresh_address())
+class Postgres(OnPostgres, Explained):
+    pass
 
 
-class Redis(Explained):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return RedisStore(shared_redis().address())
+class Redis(OnRedis, Explained):
+    pass
 
 
-TestMemory = as_case(Memory, share=0.2)
-TestSqlite = as_case(Sqlite, share=0.2)
-TestPostgres = as_case(Postgres, share=0.07)
-TestRedis = as_case(Redis, share=0.2)
+TestMemory = as_case(Memory, examples=EXAMPLES, steps=STEPS, share=0.2)
+TestSqlite = as_case(Sqlite, examples=EXAMPLES, steps=STEPS, share=0.2)
+TestPostgres = as_case(Postgres, examples=EXAMPLES, steps=STEPS, share=0.07)
+TestRedis = as_case(Redis, examples=EXAMPLES, steps=STEPS, share=0.2)

@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from unittest import TestCase
-
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import NewJob
 from holdfast.engine.operations import ChangeSchedule, DueSchedules, Filter, GetSchedules, ListJobs
-from holdfast.engine.store import Store
-from holdfast.stores.memory import MemoryStore
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.redis import RedisStore
-from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
-from tests.property.pair import Pair
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.property.cases import OnPostgres, OnRedis, OnSqlite, StoreMachine, as_case
 
 names = st.sampled_from(("nightly", "hourly", "tenant:7", "ü"))
 types = st.sampled_from(("resize", "other"))
 
 
-class SchedulesAgree(RuleBasedStateMachine):
+class SchedulesAgree(StoreMachine):
     """A few schedules that are changed with current, stale and unknown versions."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        """The tested store."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = TemporaryDirectory()
-        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.versions: list[str] = ["never"]
         self.ids: list[str] = ["unknown"]
-
-    def teardown(self) -> None:
-        self.pair.close()
-        self.folder.cleanup()
 
     @rule(
         name=names,
@@ -97,37 +73,18 @@ class SchedulesAgree(RuleBasedStateMachine):
         return new_job(id=id, after=tuple(each for each in after if each != id))
 
 
-class Sqlite(SchedulesAgree):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+class Sqlite(OnSqlite, SchedulesAgree):
+    pass
 
 
-class Postgres(SchedulesAgree):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return PostgresStore(fresh_address())
+class Postgres(OnPostgres, SchedulesAgree):
+    pass
 
 
-class Redis(SchedulesAgree):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return RedisStore(shared_redis().address())
+class Redis(OnRedis, SchedulesAgree):
+    pass
 
 
-def _case(machine: type[SchedulesAgree], *, share: float) -> type[TestCase]:
-    asked = os.environ.get("HOLDFAST_PROPERTY_EXAMPLES")
-    case: type[TestCase] = machine.TestCase
-    case.settings = settings(  # type: ignore[attr-defined]
-        max_examples=max(1, round(int(asked or 10) * share)),
-        stateful_step_count=20,
-        derandomize=asked is None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
-    return case
-
-
-TestSqlite = _case(Sqlite, share=1)
-TestPostgres = _case(Postgres, share=0.3)
-TestRedis = _case(Redis, share=1)
+TestSqlite = as_case(Sqlite, examples=10, steps=20)
+TestPostgres = as_case(Postgres, examples=10, steps=20, share=0.3)
+TestRedis = as_case(Redis, examples=10, steps=20)

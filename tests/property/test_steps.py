@@ -5,14 +5,8 @@ HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from unittest import TestCase
-
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
@@ -43,16 +37,9 @@ from holdfast.engine.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.engine.store import Store
-from holdfast.stores.memory import MemoryStore
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.redis import RedisStore
-from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, released, retrying
 from holdfast.testing.lanes import limit, order, rate, with_lanes
-from tests.property.pair import Pair
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.property.cases import OnPostgres, OnRedis, OnSqlite, StoreMachine, as_case
 
 AUDIT = Audit("operator", "a reason")
 TYPES = ("plain", "limited", "ordered", "rated", "publish")
@@ -78,18 +65,11 @@ waits = st.tuples(
 )
 
 
-class StepsAgree(RuleBasedStateMachine):
+class StepsAgree(StoreMachine):
     """A few jobs with and without lanes, whose attempts store steps, are suspended, lost, woken and retried."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        """The tested store."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = TemporaryDirectory()
-        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.ids: list[str] = []
         self.held: list[Record] = []
         """All claims so far; most are stale."""
@@ -111,8 +91,7 @@ class StepsAgree(RuleBasedStateMachine):
             ]
             assert kinds[0] == kinds[1]
         finally:
-            self.pair.close()
-            self.folder.cleanup()
+            super().teardown()
 
     @initialize()
     def begin(self) -> None:
@@ -249,37 +228,18 @@ class StepsAgree(RuleBasedStateMachine):
         return data.draw(st.sampled_from(self.ids[-6:]))
 
 
-class Sqlite(StepsAgree):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+class Sqlite(OnSqlite, StepsAgree):
+    pass
 
 
-class Postgres(StepsAgree):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return PostgresStore(fresh_address())
+class Postgres(OnPostgres, StepsAgree):
+    pass
 
 
-class Redis(StepsAgree):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return RedisStore(shared_redis().address())
+class Redis(OnRedis, StepsAgree):
+    pass
 
 
-def _case(machine: type[StepsAgree], *, share: float) -> type[TestCase]:
-    asked = os.environ.get("HOLDFAST_PROPERTY_EXAMPLES")
-    case: type[TestCase] = machine.TestCase
-    case.settings = settings(  # type: ignore[attr-defined]
-        max_examples=max(1, round(int(asked or 10) * share)),
-        stateful_step_count=30,
-        derandomize=asked is None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
-    return case
-
-
-TestSqlite = _case(Sqlite, share=1)
-TestPostgres = _case(Postgres, share=0.3)
-TestRedis = _case(Redis, share=1)
+TestSqlite = as_case(Sqlite, examples=10, steps=30)
+TestPostgres = as_case(Postgres, examples=10, steps=30, share=0.3)
+TestRedis = as_case(Redis, examples=10, steps=30)

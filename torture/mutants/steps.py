@@ -46,14 +46,14 @@ MUTANTS: dict[str, Mutant] = {
         {"sqlite": (), "postgres": ()},
         everywhere=(
             Edit(
-                "holdfast.worker.steps.async_steps",
-                "(reason,) = await tx.perform(SaveSteps((checkpoint,)))",
+                "holdfast.worker.steps.tx_step_logic",
+                "(reason,) = yield Perform(tx, SaveSteps((checkpoint,)))",
                 "reason = None",
             ),
             Edit(
-                "holdfast.worker.steps.async_steps",
-                "await tx.commit()\n        self._steps.log.saved(checkpoint)",
-                "await tx.commit()\n        await self._steps.save(checkpoint)",
+                "holdfast.worker.steps.tx_step_logic",
+                "yield Commit(tx)\n        log.saved(checkpoint)",
+                "yield Commit(tx)\n        yield CallInTx(lambda _: self._steps.save(checkpoint), tx)",
             ),
         ),
         favour=("start_steps",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Operation
@@ -14,6 +14,7 @@ from holdfast.stores.sql.lent_transaction import TransactionIdentity
 from holdfast.stores.sql.plan import Plan, PlanContext
 
 R = TypeVar("R")
+D = TypeVar("D", bound=Driver | AsyncDriver)
 
 REFUSAL = "this transaction is the application's own: commit or roll it back there"
 
@@ -48,41 +49,14 @@ class JoinableStore(Protocol):
         ...
 
 
-class _HintsAfterCommit:
-    """Sends hints after the commit, if the driver has a hook for it."""
+class _JoinedTransaction(Generic[D]):
+    """What the blocking and the async transaction share."""
 
-    def __init__(self, store: JoinableStore, after_commit: Callable[[Callable[[], None]], bool]) -> None:
-        self._store = store
-        self._after_commit = after_commit
-
-    def send(self, hints: Hints) -> None:
-        # One callback for each operation: a rollback to a savepoint discards only the callbacks after the savepoint.
-        if hints and not self._after_commit(lambda: self._store.send(hints)):
-            self._store.send_soon(hints)
-
-
-class JoinedSyncTransaction:
-    """The application's transaction in blocking code."""
-
-    def __init__(self, store: JoinableStore, driver: Driver, native: Any) -> None:
+    def __init__(self, store: JoinableStore, driver: D, native: Any) -> None:
         self.native = native
         self._store = store
         self._driver = driver
         self._identity = TransactionIdentity()
-        self._hints = _HintsAfterCommit(store, driver.after_commit)
-
-    def perform(self, operation: Operation[R], /) -> R:
-        context = self._store.new_context()
-        with self._store.translated():
-            connection = self._driver.connection()
-            self._check(connection)
-            plan = self._store.plan_joined(operation, context, connection, self._identity)
-            result = drive(plan, self._driver.execute)
-        self._hints.send(context.hints)
-        return result
-
-    def _check(self, connection: Any) -> None:
-        """Raise if the connection does not belong to this store. A store that has to query the server overrides it."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool:
         return self._driver.after_commit(call)
@@ -92,6 +66,29 @@ class JoinedSyncTransaction:
             return self._driver.is_open()
         except Exception:  # the connection was closed, or returned to its pool
             return False
+
+    def _send(self, hints: Hints) -> None:
+        """Send hints after the commit, if the driver has a hook for it."""
+        # One callback for each operation: a rollback to a savepoint discards only the callbacks after the savepoint.
+        if hints and not self._driver.after_commit(lambda: self._store.send(hints)):
+            self._store.send_soon(hints)
+
+
+class JoinedSyncTransaction(_JoinedTransaction[Driver]):
+    """The application's transaction in blocking code."""
+
+    def perform(self, operation: Operation[R], /) -> R:
+        context = self._store.new_context()
+        with self._store.translated():
+            connection = self._driver.connection()
+            self._check(connection)
+            plan = self._store.plan_joined(operation, context, connection, self._identity)
+            result = drive(plan, self._driver.execute)
+        self._send(context.hints)
+        return result
+
+    def _check(self, connection: Any) -> None:
+        """Raise if the connection does not belong to this store. A store that has to query the server overrides it."""
 
     def commit(self) -> None:
         raise RuntimeError(REFUSAL)
@@ -103,15 +100,8 @@ class JoinedSyncTransaction:
         raise RuntimeError(REFUSAL)
 
 
-class JoinedTransaction:
+class JoinedTransaction(_JoinedTransaction[AsyncDriver]):
     """The application's transaction in async code."""
-
-    def __init__(self, store: JoinableStore, driver: AsyncDriver, native: Any) -> None:
-        self.native = native
-        self._store = store
-        self._driver = driver
-        self._identity = TransactionIdentity()
-        self._hints = _HintsAfterCommit(store, driver.after_commit)
 
     async def perform(self, operation: Operation[R], /) -> R:
         context = self._store.new_context()
@@ -120,20 +110,11 @@ class JoinedTransaction:
             await self._check(connection)
             plan = self._store.plan_joined(operation, context, connection, self._identity)
             result = await drive_async(plan, self._driver.execute)
-        self._hints.send(context.hints)
+        self._send(context.hints)
         return result
 
     async def _check(self, connection: Any) -> None:
         """Raise if the connection does not belong to this store. A store that has to query the server overrides it."""
-
-    def after_commit(self, call: Callable[[], None], /) -> bool:
-        return self._driver.after_commit(call)
-
-    def is_open(self) -> bool:
-        try:
-            return self._driver.is_open()
-        except Exception:  # the connection was closed, or returned to its pool
-            return False
 
     async def commit(self) -> None:
         raise RuntimeError(REFUSAL)

@@ -8,19 +8,20 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, C
 from datetime import datetime
 from functools import partial
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from holdfast.codec.codec import Codec, codec_for
 from holdfast.core.clock import SECOND, Micros, to_micros
-from holdfast.core.failure import describe
 from holdfast.core.retry import Seconds
-from holdfast.core.steps import WAIT_IN_PLACE, StepRow
-from holdfast.errors import MessageTimeout
-from holdfast.worker.steps.attempt_steps import POLL, AttemptSteps, position_of, read_position
-from holdfast.worker.steps.calls import check_kind, wait_time
+from holdfast.core.steps import WAIT_IN_PLACE
+from holdfast.engine.generators import drive_async
+from holdfast.worker.steps.attempt_steps import POLL, AttemptSteps
+from holdfast.worker.steps.calls import wait_time
 from holdfast.worker.steps.log import Key
-from holdfast.worker.steps.results import NOT_GIVEN, decoded, encoded
+from holdfast.worker.steps.results import NOT_GIVEN
+from holdfast.worker.steps.step_logic import itself
 from holdfast.worker.steps.suspended import Suspended
+from holdfast.worker.steps.wait_logic import CursorPosition, SharedWaits, WaitKind
 
 if TYPE_CHECKING:
     from holdfast.core.job import Job
@@ -29,7 +30,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncWaits:
+class AsyncWaits(SharedWaits):
     """`sleep`, `sleep_until`, `receive` and `cursor` of an async handler."""
 
     if TYPE_CHECKING:
@@ -41,14 +42,14 @@ class AsyncWaits:
     def sleep(self, name: str, seconds: Seconds, /, *, each: Any = NOT_GIVEN) -> Coroutine[Any, Any, None]:
         """Sleep. More than 5 s end the attempt by `Suspended`: no slot, no lease and no attempt is used meanwhile."""
         delay = wait_time(seconds, "a sleep")
-        call = self._sleep(self._steps.log.use("sleep", name, each), delay=delay)
-        return self._track("attempt.sleep(...)", call)
+        logic = self._sleep(self._steps.log.use("sleep", name, each), delay=delay)
+        return self._track("attempt.sleep(...)", drive_async(logic, itself))
 
     def sleep_until(self, name: str, moment: datetime, /, *, each: Any = NOT_GIVEN) -> Coroutine[Any, Any, None]:
         """Sleep until this time, as `sleep` does. The datetime must be aware."""
         at = to_micros(moment)
-        call = self._sleep(self._steps.log.use("sleep", name, each), at=at)
-        return self._track("attempt.sleep_until(...)", call)
+        logic = self._sleep(self._steps.log.use("sleep", name, each), at=at)
+        return self._track("attempt.sleep_until(...)", drive_async(logic, itself))
 
     @overload
     def receive(self, name: str, type: type[R], /, *, timeout: Seconds | None = None) -> Coroutine[Any, Any, R]: ...
@@ -62,8 +63,8 @@ class AsyncWaits:
         """
         codec = codec_for(type)
         delay = None if timeout is None else wait_time(timeout, "the timeout of a receive")
-        call = self._receive(self._steps.log.use("receive", name), codec, delay)
-        return self._track("attempt.receive(...)", call)
+        logic = self._receive(self._steps.log.use("receive", name), codec, delay)
+        return self._track("attempt.receive(...)", drive_async(logic, itself))
 
     @overload
     def cursor(
@@ -90,46 +91,6 @@ class AsyncWaits:
 
     # Implementation
 
-    async def _sleep(self, key: Key, *, delay: Micros = 0, at: Micros | None = None) -> None:
-        steps = self._steps
-        with steps.log.running():
-            row = await self._open_row(key, "sleep")
-            if row is not None and row.finished_at is not None:
-                return
-            now = steps.now()
-            end = (now + delay if at is None else at) if row is None else row.wake_at or now
-            begun = now if row is None else row.started_at
-            await self._wait(key, "sleep", end, _never)
-            await steps.save(steps.log.checkpoint(key, "sleep", took=steps.now() - begun))
-
-    async def _receive(self, key: Key, codec: Codec, timeout: Micros | None) -> Any:
-        with self._steps.log.running():
-            row = await self._open_row(key, "receive")
-            if row is None or not row.final:
-                row = await self._received(key, row, timeout)
-        if row.error is not None:
-            raise MessageTimeout(key.name)
-        return decoded(self.job.id, row, codec)
-
-    async def _received(self, key: Key, row: StepRow | None, timeout: Micros | None) -> StepRow:
-        """Wait for the message, and store it, or that it did not arrive in time."""
-        steps, now = self._steps, self._steps.now()
-        end = (None if timeout is None else now + timeout) if row is None else row.wake_at
-        begun = now if row is None else row.started_at
-        value = await steps.message(key.name)
-        if value is None:
-            value = await self._wait(key, "receive", end, partial(self._arrived, key.name))
-        error = None if value is not None else describe(MessageTimeout(key.name))
-        checkpoint = steps.log.checkpoint(key, "receive", result=value, error=error, took=steps.now() - begun)
-        return (await steps.save(checkpoint)).row(steps.now())
-
-    async def _open_row(self, key: Key, kind: Literal["sleep", "receive"]) -> StepRow | None:
-        await self._steps.load()
-        row = self._steps.log.row(key)
-        if row is not None:
-            check_kind(row, key, kind)
-        return row
-
     async def _arrived(self, name: str) -> bytes:
         value = None
         while value is None:
@@ -137,11 +98,9 @@ class AsyncWaits:
             value = await self._steps.message(name)
         return value
 
-    async def _wait(
-        self, key: Key, kind: Literal["sleep", "receive"], end: Micros | None, arrives: Callable[[], Awaitable[bytes]]
-    ) -> bytes | None:
-        """Wait until `end`, or for a message: in place if that is soon, otherwise in a later attempt."""
+    async def _wait(self, key: Key, kind: WaitKind, end: Micros | None) -> bytes | None:
         steps, log = self._steps, self._steps.log
+        arrives = partial(self._arrived, key.name) if kind == "receive" else _never
         if end is not None and end - steps.now() <= WAIT_IN_PLACE * SECOND:
             return await _first(arrives(), steps.pause(end))
         changed, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -164,32 +123,19 @@ class AsyncWaits:
             del log.listeners[key]
 
     async def _cursor(self, key: Key, rows: Any, every: int, codec: Codec | None) -> AsyncIterator[Any]:
-        steps, log = self._steps, self._steps.log
-        await steps.load()
-        row = log.row(key)
-        if row is not None:
-            check_kind(row, key, "cursor")
-            if row.finished_at is not None:
-                return
-        count, last = read_position(row)
-        stored, skipped = count, count if codec is None else 0
-        items = rows if codec is None else rows(None if count == 0 else codec.decode(last))
+        await self._steps.load()
+        position = CursorPosition(self._steps.log, key, every, codec)
+        if position.ended:
+            return
+        items = position.rest_of(rows)
         async for item in _items(await items if inspect.isawaitable(items) else items):
-            if skipped:
-                skipped -= 1
+            if position.skips():
                 continue
             yield item
-            count += 1
-            if codec is not None:
-                last = encoded(key.name, codec, item)
-            if count - stored >= every:
-                await steps.save(position_of(log, key, (count, last), done=False))
-                stored = count
-                log.positions.pop(key, None)
-            else:
-                log.positions[key] = (count, last)
-        log.positions.pop(key, None)
-        await steps.save(position_of(log, key, (count, last), done=True))
+            if (checkpoint := position.finish(item)) is not None:
+                await self._steps.save(checkpoint)
+                position.saved()
+        await self._steps.save(position.end())
 
 
 async def _items(rows: Any) -> AsyncIterator[Any]:

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import inspect
 import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, TypeVarTuple, overload
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple, overload
 
 from holdfast.codec.codec import Codec
-from holdfast.core.clock import duration
-from holdfast.core.failure import describe
-from holdfast.core.retry import Retry, Seconds, seconds
-from holdfast.errors import HoldfastError, StepTimeout
-from holdfast.worker.steps.calls import check_kind, check_options, is_failure, retry_delay
+from holdfast.core.retry import Retry, Seconds
+from holdfast.engine.generators import drive
+from holdfast.errors import StepTimeout
+from holdfast.worker.steps.calls import check_options
 from holdfast.worker.steps.log import Key, inside_step
-from holdfast.worker.steps.results import NOT_GIVEN, decoded, encoded, is_async, result_codec
+from holdfast.worker.steps.results import NOT_GIVEN, encoded, is_async, result_codec
+from holdfast.worker.steps.step_logic import SharedStep, itself
 from holdfast.worker.steps.sync_waits import SyncWaits
 from holdfast.worker.threads import Ended
 
-if TYPE_CHECKING:
-    pass
-
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class SyncSteps(SyncWaits):
+class SyncSteps(SyncWaits, SharedStep):
     """`step`, `sleep`, `sleep_until`, `receive`, `cursor` and `step_id` of a plain handler."""
 
     @overload
@@ -67,7 +61,8 @@ class SyncSteps(SyncWaits):
         codec = result_codec(function, returns)
         key = self._steps.log.use("step", name, each)
         call = partial(function, *args, **kwargs)
-        return self._stored(key, codec, partial(self._call, call, codec, key), retry, timeout)
+        logic = self._stored(key, codec, partial(self._call, call, codec, key), retry, timeout)
+        return drive(logic, itself)
 
     def step_id(self, name: str, /, *, each: Any = NOT_GIVEN) -> str:
         """An idempotency key for the requests of a step: the same in every attempt, until `retry(from_step=...)`."""
@@ -75,52 +70,15 @@ class SyncSteps(SyncWaits):
 
     # Implementation
 
-    def _stored(
-        self,
-        key: Key,
-        codec: Codec,
-        once: Callable[[], bytes],
-        retry: Retry | None,
-        timeout: Seconds | None,
-        *,
-        saved: bool = False,
-    ) -> Any:
-        """The stored result, or the result of `once`. `saved`: it stores the checkpoint itself."""
-        steps, log = self._steps, self._steps.log
-        with log.running():
-            steps.load()
-            row = log.row(key)
-            if row is not None and row.final:
-                check_kind(row, key, "step")
-                return decoded(self.job.id, row, codec)
-            began = time.monotonic()
-            try:
-                with log.wrapped(key):
-                    payload = self._tries(key, once, retry, timeout)
-                if not saved:
-                    took = duration(time.monotonic() - began)
-                    steps.save(log.checkpoint(key, "step", result=payload, took=took))
-            except Exception as error:
-                if is_failure(error):
-                    with suppress(HoldfastError):
-                        took = duration(time.monotonic() - began)
-                        steps.save(log.checkpoint(key, "step", error=describe(error), took=took))
-                raise
-            return codec.decode(payload)
+    def _pause(self, delay: float) -> None:
+        self._steps.pause(delay)
 
-    def _tries(self, key: Key, once: Callable[[], bytes], retry: Retry | None, timeout: Seconds | None) -> bytes:
-        tries = 0
-        while True:
-            tries += 1
-            try:
-                return once() if timeout is None else _within(seconds(timeout), key.name, once)
-            except Exception as error:
-                if isinstance(error, StepTimeout):
-                    self._timed_out(key)
-                delay = retry_delay(retry, tries, error)
-                if delay is None:
-                    raise
-            self._steps.pause(delay)
+    def _limited(self, key: Key, once: Callable[[], bytes], limit: float) -> bytes:
+        try:
+            return _within(limit, key.name, once)
+        except StepTimeout:
+            self._timed_out(key)
+            raise
 
     def _timed_out(self, key: Key) -> None:
         """A try of this step has exceeded its timeout, and continues in its thread."""

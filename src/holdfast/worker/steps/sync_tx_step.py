@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from holdfast.codec.codec import Codec
-from holdfast.core.clock import duration
 from holdfast.core.retry import Retry, Seconds
-from holdfast.engine.operations import GetSteps, Guard, SaveSteps
-from holdfast.errors import ClaimLost
-from holdfast.worker.sessions import SyncSessionTransaction
+from holdfast.engine.generators import drive
+from holdfast.worker.steps import tx_step_logic
 from holdfast.worker.steps.calls import check_options
-from holdfast.worker.steps.log import Key, inside_step
-from holdfast.worker.steps.repeated_tries import StoredByOther, stored_by_other
-from holdfast.worker.steps.results import NOT_GIVEN, encoded, result_codec
+from holdfast.worker.steps.log import Key
+from holdfast.worker.steps.results import NOT_GIVEN, result_codec
+from holdfast.worker.steps.step_logic import itself
 from holdfast.worker.steps.sync_steps import SyncSteps, check_plain
+from holdfast.worker.steps.tx_step_logic import CallInTx, SharedTxStep
 
 if TYPE_CHECKING:
-    from holdfast.core.record import Claim
-    from holdfast.engine.store import Store, SyncTransaction
+    from holdfast.worker.attempt_blocks import Begin, Commit, Perform, RollBack
     from holdfast.worker.completion_rules import CompletionState
 
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 
 
-class SyncTxStep(SyncSteps):
+class SyncTxStep(SyncSteps, SharedTxStep):
     """`tx_step` of a plain handler."""
 
     if TYPE_CHECKING:
-        _store: Store
         _completion: CompletionState[Any]
 
-        @property
-        def claim(self) -> Claim: ...
-        def _begin_sync(self) -> SyncTransaction: ...
-        def _in_block(self, tx: Any, innermost: AbstractContextManager[None]) -> AbstractContextManager[None]: ...
-        def _check_signal(self) -> None: ...
-        def _abort_behind(self, error: BaseException) -> BaseException | None: ...
+        def _perform(self, request: Begin | Perform | Commit | RollBack) -> Any: ...
 
     def tx_step(
         self,
@@ -65,8 +56,9 @@ class SyncTxStep(SyncSteps):
         codec = result_codec(function, returns)
         key = self._steps.log.use("step", name, each)
         repeated = retry is not None or timeout is not None
-        once = partial(self._in_transaction, partial(_with_tx, function, args), codec, key, session, repeated=repeated)
-        result: R = self._stored(key, codec, once, retry, timeout, saved=True)
+        call = partial(_with_tx, function, args)
+        once = partial(self._call_in_transaction, call, codec, key, session, repeated=repeated)
+        result: R = drive(self._stored(key, codec, once, retry, timeout, saved=True), itself)
         return result
 
     def _timed_out(self, key: Key) -> None:
@@ -74,42 +66,23 @@ class SyncTxStep(SyncSteps):
         if (tx := self._completion.step_txs.pop(key, None)) is not None:
             tx.abandon()
 
-    def _in_transaction(
+    def _call_in_transaction(
         self, call: Callable[[Any], Any], codec: Codec, key: Key, session: Callable[[], Any] | None, *, repeated: bool
     ) -> bytes:
-        """One try. `repeated`: there may be another one, whose commit succeeded although its answer was lost."""
-        tx: Any = self._begin_sync() if session is None else SyncSessionTransaction(self._store, session)
-        token, began = inside_step.set("tx_step"), time.monotonic()
+        logic = self._in_transaction(self._steps.log, call, codec, key, session, repeated=repeated)
+        return drive(logic, self._perform_in_transaction)
+
+    def _perform_in_transaction(self, request: tx_step_logic.Request) -> Any:
+        return request.call(request.tx.native) if isinstance(request, CallInTx) else self._perform(request)
+
+    @contextmanager
+    def _registered(self, key: Key, tx: Any) -> Generator[None]:
         self._completion.step_txs[key] = tx
         try:
-            self._check_signal()
-            tx.perform(Guard(self.claim))
-            with self._in_block(tx, nullcontext()):
-                value = call(tx.native)
-            payload = encoded(key.name, codec, value)
-            took = duration(time.monotonic() - began)
-            checkpoint = self._steps.log.checkpoint(key, "step", result=payload, took=took)
-            (reason,) = tx.perform(SaveSteps((checkpoint,)))
-            if reason is not None:
-                raise ClaimLost(self.job.id, reason)
-            if repeated:
-                stored_by_other(tx.perform(GetSteps((self.job.id,))), checkpoint)
-        except StoredByOther as other:
-            tx.rollback()
-            self._steps.log.adopt([other.row])
-            return other.result
-        except BaseException as error:
-            tx.rollback()
-            if (instead := self._abort_behind(error)) is not None:
-                raise instead from error
-            raise
+            yield
         finally:
-            inside_step.reset(token)
             if self._completion.step_txs.get(key) is tx:
                 del self._completion.step_txs[key]
-        tx.commit()
-        self._steps.log.saved(checkpoint)
-        return payload
 
 
 def _with_tx(function: Callable[..., Any], args: tuple[Any, ...], tx: Any) -> Any:
