@@ -48,7 +48,7 @@ async def test_async_code_enqueues_in_its_transaction(tmp_path: Path) -> None:
         assert received == ["b", "a"]
 
 
-def test_a_queue_without_listeners_writes_no_mark(tmp_path: Path) -> None:
+def test_a_queue_without_callbacks_writes_no_mark(tmp_path: Path) -> None:
     with (
         SyncQueue[Any, Any]("emails", store=f"sqlite:///{tmp_path}/jobs.db") as queue,
         closing(sqlite3.connect(tmp_path / "jobs.db")) as connection,

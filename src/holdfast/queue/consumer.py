@@ -12,8 +12,8 @@ from holdfast.core.record import Record
 from holdfast.core.retry import Seconds
 from holdfast.engine.observers import log
 from holdfast.queue.after_execution import AfterExecution, Hook
+from holdfast.queue.callbacks import Callbacks
 from holdfast.queue.event_relay import Relay
-from holdfast.queue.listeners import Listeners
 from holdfast.queue.queue_type import QueueType
 from holdfast.registry.options import check_duration
 from holdfast.worker import Middleware, Worker
@@ -28,7 +28,7 @@ class Consumer:
         type: QueueType,
         *,
         relay: Relay,
-        listeners: Listeners,
+        callbacks: Callbacks,
         after_execution: Hook | None,
         concurrency: int,
         grace: Seconds,
@@ -46,7 +46,7 @@ class Consumer:
         self._client = client
         self._type = type
         self._relay = relay
-        self._listeners = listeners
+        self._callbacks = callbacks
         self._after = None if after_execution is None else AfterExecution(type, after_execution, self._report)
         self._concurrency = concurrency
         self._grace = grace
@@ -107,4 +107,4 @@ class Consumer:
 
     def _report(self, error: BaseException) -> None:
         log.error("queue %r: %s", self._type.queue, message_of(error), exc_info=error)
-        self._listeners.emit("error", error)
+        self._callbacks.emit("error", error)

@@ -11,7 +11,7 @@ from holdfast.core.permanent_failure import has_attempts_left
 from holdfast.core.record import Record, Status
 from holdfast.engine.events import Event
 from holdfast.errors import AttemptsExhausted, HoldfastError, JobFailed
-from holdfast.queue.listeners import Listeners
+from holdfast.queue.callbacks import Callbacks
 from holdfast.queue.queue_type import QueueType
 
 EVENTS = (
@@ -20,21 +20,21 @@ EVENTS = (
 
 
 class Relay:
-    """An observer that calls the listeners of a queue. It ignores events of other job types."""
+    """An observer that calls the callbacks of a queue. It ignores events of other job types."""
 
-    def __init__(self, type: QueueType, listeners: Listeners) -> None:
+    def __init__(self, type: QueueType, callbacks: Callbacks) -> None:
         self._type = type
-        self._listeners = listeners
+        self._callbacks = callbacks
         self._concluded: dict[str, tuple[Record, Settlement]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
 
     def wants(self, kind: str) -> bool:
         """False for `created` while no listener takes `enqueued`."""
-        return kind != "created" or self._listeners.wants("enqueued")
+        return kind != "created" or self._callbacks.wants("enqueued")
 
     def attach(self) -> None:
-        """Call listeners on the event loop of this thread, also for events of other threads."""
+        """Call callbacks on the event loop of this thread, also for events of other threads."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
@@ -58,7 +58,7 @@ class Relay:
             return
 
     def _emit(self, event: Event) -> None:
-        emit = self._listeners.emit
+        emit = self._callbacks.emit
         match event.kind:
             case "created":
                 emit("enqueued", event.key)
@@ -84,13 +84,13 @@ class Relay:
     def _completed(self, event: Event) -> None:
         result: Any = None
         concluded = self._concluded.pop(event.job_id or "", None)
-        if concluded is not None and self._listeners.wants("completed"):
+        if concluded is not None and self._callbacks.wants("completed"):
             output = concluded[1].output
             try:
                 result = None if output is None else self._type.decode_output(output)
             except Exception as error:
-                self._listeners.emit("error", error)
-        self._listeners.emit("completed", event.key, result)
+                self._callbacks.emit("error", error)
+        self._callbacks.emit("completed", event.key, result)
 
     def _failure(self, event: Event) -> JobFailed:
         concluded = self._concluded.pop(event.job_id or "", None)

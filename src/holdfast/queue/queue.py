@@ -29,11 +29,11 @@ from holdfast.queue.answers import (
     State,
     Updating,
 )
+from holdfast.queue.callbacks import Callback, Callbacks
 from holdfast.queue.codecs import PayloadCodec
 from holdfast.queue.consumer import Consumer
 from holdfast.queue.event_relay import EVENTS, Relay
 from holdfast.queue.event_stream import QueueEvent, stream
-from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.options import EnqueueKeywords
 from holdfast.queue.queue_calls import QueueCalls, created
 from holdfast.queue.queue_job import QueueJob
@@ -98,8 +98,8 @@ class Queue(Generic[P, R]):
             renew_interval=renew_interval, result_ttl=result_ttl, dedup_ttl=dedup_ttl, timeout=timeout,
             payload_codec=payload_codec, result_codec=result_codec, limits=limits,
         )  # fmt: skip
-        self._listeners = Listeners(EVENTS)
-        self._relay = Relay(self._type, self._listeners)
+        self._callbacks = Callbacks(EVENTS)
+        self._relay = Relay(self._type, self._callbacks)
         jobs = Jobs("queue", plugins=plugins)
         jobs.add(self._type)
         self._client = Client(store, jobs, migrate=migrate, observers=[self._relay, *observers])
@@ -107,7 +107,7 @@ class Queue(Generic[P, R]):
             self._type, jobs, self._client.observers, trace or no_trace, sharded=self._client.store.sharded
         )
         self._consumer = Consumer(
-            self._client, self._type, relay=self._relay, listeners=self._listeners, after_execution=after_execution,
+            self._client, self._type, relay=self._relay, callbacks=self._callbacks, after_execution=after_execution,
             concurrency=concurrency, grace=grace, poll_interval=poll_interval, worker_id=worker_id,
             middlewares=middlewares, mismatch_timeout=mismatch_timeout,
         )  # fmt: skip
@@ -129,7 +129,7 @@ class Queue(Generic[P, R]):
         self._relay.attach()
         if self._type.function is not None:
             self._consumer.begin()
-        self._listeners.emit("started")
+        self._callbacks.emit("started")
 
     async def stop(self) -> None:
         """Claim no more jobs, wait for the running ones within the grace period, release the rest, and disconnect.
@@ -145,7 +145,7 @@ class Queue(Generic[P, R]):
         finally:
             self._relay.forget()
             await self._client.close()
-            self._listeners.emit("stopped")
+            self._callbacks.emit("stopped")
 
     async def run(self) -> None:
         """Start, and run jobs until this task is cancelled, or the process receives SIGTERM or SIGINT."""
@@ -156,7 +156,7 @@ class Queue(Generic[P, R]):
         await self._client.open()
         self._running = True
         self._relay.attach()
-        self._listeners.emit("started")
+        self._callbacks.emit("started")
         try:
             await self._consumer.run()
         finally:
@@ -195,7 +195,7 @@ class Queue(Generic[P, R]):
         started, stopped, enqueued(id), completed(id, result), failed(id, error), failing(id, error, attempt),
         requeued(id), cancelled(id), stalled(id), error(exception). A callback may take fewer values.
         """
-        return self._listeners.on(event, callback)
+        return self._callbacks.on(event, callback)
 
     # Producing
 

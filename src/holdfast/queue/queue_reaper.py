@@ -25,9 +25,9 @@ from holdfast.engine.operations import GetStats, Reap, Reaped
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
+from holdfast.queue.callbacks import Callback, Callbacks
 from holdfast.queue.codecs import content_id
 from holdfast.queue.leadership import Leadership
-from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.queue import Queue
 from holdfast.queue.queue_type import PREFIX, type_name
 from holdfast.registry.options import check_duration
@@ -71,7 +71,7 @@ class Reaper:
         self._lease = seconds(lease)
         self._interval = seconds(interval)
         self._leadership = Leadership(election, self.id, lease=self._lease, sharded=self._store.sharded)
-        self._listeners = Listeners(EVENTS)
+        self._callbacks = Callbacks(EVENTS)
         self._observers = Observers(observers)
         self._wake_flag = WakeFlag()
         self._stopping = False
@@ -84,7 +84,7 @@ class Reaper:
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
         """Add a callback: stalled(id, queue), leadership_acquired, leadership_lost, error(exception)."""
-        return self._listeners.on(event, callback)
+        return self._callbacks.on(event, callback)
 
     async def run(self) -> None:
         """Watch until cancelled or stopped, then release the leadership."""
@@ -116,7 +116,7 @@ class Reaper:
                     await self._look()
                 except HoldfastError as error:
                     self._observers.emit("store_error", worker=self.id, detail=f"reaping: {error}", cause=error)
-                    self._listeners.emit("error", error)
+                    self._callbacks.emit("error", error)
                 self._lead(self._leadership.held)
                 await self._wake_flag.wait(self._interval if self._leads else min(self._lease / 3, self._interval * 5))
         finally:
@@ -161,12 +161,12 @@ class Reaper:
         self._observers.emit("reaped", record, worker=self.id, detail=f"from worker {reaped.worker}")
         if record.status is Status.FAILED:
             self._observers.emit("failed", record, worker=self.id, error=read_error(record.error))
-        self._listeners.emit("stalled", record.key, record.type.removeprefix(PREFIX))
+        self._callbacks.emit("stalled", record.key, record.type.removeprefix(PREFIX))
 
     def _lead(self, leads: bool) -> None:
         if leads is not self._leads:
             self._leads = leads
-            self._listeners.emit("leadership_acquired" if leads else "leadership_lost")
+            self._callbacks.emit("leadership_acquired" if leads else "leadership_lost")
 
     def _receive(self, hints: Hints) -> None:
         # When a leader resigns, the job of the leadership becomes due.

@@ -28,10 +28,10 @@ from holdfast.queue.answers import (
     State,
     Updating,
 )
+from holdfast.queue.callbacks import Callback, Callbacks
 from holdfast.queue.codecs import PayloadCodec
 from holdfast.queue.event_relay import EVENTS, Relay
 from holdfast.queue.event_stream import QueueEvent, stream_sync
-from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.options import EnqueueKeywords
 from holdfast.queue.queue_calls import QueueCalls, created
 from holdfast.queue.queue_type import QueueType
@@ -73,10 +73,10 @@ class SyncQueue(Generic[P, R]):
             result_ttl=result_ttl, dedup_ttl=dedup_ttl, timeout=None, payload_codec=payload_codec,
             result_codec=result_codec, limits=limits,
         )  # fmt: skip
-        self._listeners = Listeners(EVENTS)
+        self._callbacks = Callbacks(EVENTS)
         jobs = Jobs("queue", plugins=plugins)
         jobs.add(self._type)
-        relay = Relay(self._type, self._listeners)
+        relay = Relay(self._type, self._callbacks)
         self._client = SyncClient(store, jobs, migrate=migrate, observers=[relay, *observers])
         self._calls = QueueCalls(
             self._type, jobs, self._client.observers, trace or no_trace, sharded=self._client.store.sharded
@@ -90,14 +90,14 @@ class SyncQueue(Generic[P, R]):
         if not self._running:
             self._client.open()
             self._running = True
-            self._listeners.emit("started")
+            self._callbacks.emit("started")
 
     def stop(self) -> None:
         """Disconnect. A stopped queue can be started again."""
         if self._running:
             self._client.close()
             self._running = False
-            self._listeners.emit("stopped")
+            self._callbacks.emit("stopped")
 
     def __enter__(self) -> Self:
         self.start()
@@ -113,7 +113,7 @@ class SyncQueue(Generic[P, R]):
 
         started, stopped, enqueued(id), cancelled(id), error(exception).
         """
-        return self._listeners.on(event, callback)
+        return self._callbacks.on(event, callback)
 
     # Producing
 

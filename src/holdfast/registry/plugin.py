@@ -78,7 +78,7 @@ class Plugin:
         """What to enter around a handler that runs in a child process (`executor="process"`). Called inside `around`.
 
         The function is pickled and called in the child, so it must be importable there: for example a
-        `functools.partial` of a function of a module. `holdfast.worker.current_job.child_notes` sends bytes back; they
+        `functools.partial` of a function of a module. `holdfast.worker.running_job.child_notes` sends bytes back; they
         are in `attempt.child_notes` after `call_next()`.
         """
         return None

@@ -25,7 +25,6 @@ from holdfast.engine.audit_user import act_as_handler
 from holdfast.errors import PayloadRefused
 from holdfast.registry.bound import Bound
 from holdfast.registry.job_type import AnyJobType
-from holdfast.worker.current_job import child_notes, current_job
 from holdfast.worker.parent_death import signal_when_parent_dies
 from holdfast.worker.process_messages import (
     Abort,
@@ -39,6 +38,7 @@ from holdfast.worker.process_messages import (
     Noted,
     Reply,
 )
+from holdfast.worker.running_job import child_notes, running_job
 from holdfast.worker.steps.child_steps import AttemptInChild, ChildAttempt, StepReply, StepRequest
 from holdfast.worker.steps.suspended import Suspended
 
@@ -195,7 +195,7 @@ class _Child:
         except PayloadRefused as refusal:
             return InputRefused(str(refusal))
         with ExitStack() as stack:
-            stack.callback(current_job.reset, current_job.set(request.job))
+            stack.callback(running_job.reset, running_job.set(request.job))
             for enter in contexts:
                 stack.enter_context(enter())
             if request.attempt is not None:

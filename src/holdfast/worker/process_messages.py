@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from holdfast.registry.bound import Bound
-from holdfast.worker.current_job import JobInChild
+from holdfast.worker.running_job import JobInChild
 from holdfast.worker.steps.child_steps import HandlerSuspended
 
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason
-from holdfast.worker.current_job import JobInChild
 from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.process_child import serve
 from holdfast.worker.process_messages import Abort, HandlerAborted, HandlerRaised, HandlerRequest, Noted, Reply
 from holdfast.worker.process_replies import ChildExited, value_of
+from holdfast.worker.running_job import JobInChild
 from holdfast.worker.steps.child_steps import StepReply, StepRequest
 from holdfast.worker.threads import Threads
 

@@ -26,7 +26,6 @@ from holdfast.worker.attempt_events import emit_claimed, emit_end
 from holdfast.worker.attempt_parts import AttemptParts
 from holdfast.worker.attempt_run import RELEASED, AttemptRun, aborted
 from holdfast.worker.completion_rules import CompletionState, blocker_outputs, outcome_of
-from holdfast.worker.current_job import current_job
 from holdfast.worker.handler_call import AsyncCall, Call, ThreadCall
 from holdfast.worker.handler_errors import note_error
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
@@ -37,6 +36,7 @@ from holdfast.worker.mismatch import arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.run_options import RunOptions
+from holdfast.worker.running_job import running_job
 from holdfast.worker.settler import Settler
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
@@ -117,7 +117,7 @@ class Runner:
         if self._emits_started:
             self._observers.emit("started", held_claim.record)
         record, options, task = held_claim.record, held_claim.options, run.task
-        current_job.set(record)  # the task belongs to this attempt
+        running_job.set(record)  # the task belongs to this attempt
         timer: asyncio.TimerHandle | None = None
         try:
             if held_claim.enter(task):

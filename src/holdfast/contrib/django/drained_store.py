@@ -15,7 +15,7 @@ from holdfast.contrib.django.transactions import ConnectionTransaction
 from holdfast.core.clock import Clock
 from holdfast.engine.operations import Operation, Renew
 from holdfast.engine.wakeups import Hints, LocalWakeups
-from holdfast.worker.current_job import current_job
+from holdfast.worker.running_job import running_job
 from holdfast.worker.threads import Threads
 
 R = TypeVar("R")
@@ -40,7 +40,7 @@ class DrainedStore(ConnectionStore):
         self._ended = asyncio.Event()
 
     async def perform(self, operation: Operation[R], /) -> R:
-        if current_job.get() is not None:  # of the handler
+        if running_job.get() is not None:  # of the handler
             return await super().perform(operation)
         while True:
             try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.contrib.logging.log_buffer import LogBuffer, Redact
 from holdfast.registry.plugin import Plugin
-from holdfast.worker.current_job import child_notes
+from holdfast.worker.running_job import child_notes
 from holdfast.worker.worker import Worker
 
 NOTE = "holdfast.contrib.logging"

@@ -13,7 +13,7 @@ from holdfast.engine.observers import log
 Callback = Callable[..., Any]
 
 
-class Listeners:
+class Callbacks:
     """The callbacks of one queue or reaper, by event.
 
     A callback is called with as many of the event's values as it takes. An exception of a callback is logged, and
@@ -21,15 +21,15 @@ class Listeners:
     """
 
     def __init__(self, events: Iterable[str]) -> None:
-        self._callbacks: dict[str, list[tuple[Callback, int | None]]] = {event: [] for event in events}
+        self._by_event: dict[str, list[tuple[Callback, int | None]]] = {event: [] for event in events}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
         """Add a callback. Returns the function that removes it. An async callback runs in a task of its own."""
         try:
-            callbacks = self._callbacks[event]
+            callbacks = self._by_event[event]
         except KeyError:
-            raise ValueError(f"there is no event {event!r}; the events are {', '.join(self._callbacks)}") from None
+            raise ValueError(f"there is no event {event!r}; the events are {', '.join(self._by_event)}") from None
         if not callable(callback):
             raise TypeError(f"a listener is a function, not {type(callback).__name__}")
         entry = (callback, _arity(callback))
@@ -38,11 +38,11 @@ class Listeners:
 
     def wants(self, event: str) -> bool:
         """Whether the event has a callback. Check it first if the values of the event are expensive."""
-        return bool(self._callbacks[event])
+        return bool(self._by_event[event])
 
     def emit(self, event: str, *values: Any) -> None:
         """Call every callback of the event. Only a Ctrl-C is raised."""
-        for callback, arity in list(self._callbacks[event]):
+        for callback, arity in list(self._by_event[event]):
             try:
                 answer = callback(*values[:arity])
                 if inspect.isawaitable(answer):

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
 
-class CurrentJob(Protocol):
+class RunningJob(Protocol):
     """What is known of the job everywhere."""
 
     @property
@@ -31,7 +31,7 @@ class JobInChild(NamedTuple):
     attempt: int
 
 
-current_job: ContextVar[CurrentJob | None] = ContextVar("holdfast_current_job", default=None)
+running_job: ContextVar[RunningJob | None] = ContextVar("holdfast_running_job", default=None)
 """Set while an attempt runs. A thread that a handler starts has it only if the handler copies its context."""
 
 child_notes: dict[str, bytes] = {}
