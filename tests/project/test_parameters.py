@@ -1,4 +1,4 @@
-"""The guides document every parameter of the worker, the queue, the supervisor and its groups."""
+"""The guides document every parameter of the public classes that applications create."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Group, Queue, Retry, Supervisor, Worker
+from holdfast import Client, Group, Queue, Reaper, Retry, Supervisor, SyncClient, Worker
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,7 +25,10 @@ DESCRIBED: dict[tuple[Callable[..., Any], str], str] = {
     ("documented", "guide", "heading"),
     [
         (Worker, "workers.md", "## Parameters"),
+        (Client, "stores.md", "## Parameters of Client"),
+        (SyncClient, "stores.md", "## Parameters of Client"),
         (Queue, "queue.md", "### Parameters"),
+        (Reaper, "queue.md", "### Parameters of Reaper"),
         (Supervisor, "supervisor.md", "### Parameters of Supervisor"),
         (Group, "supervisor.md", "### Parameters of Group"),
     ],

@@ -48,8 +48,8 @@ from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
 class Worker:
     """Runs jobs of a client's registry on its store. It does not claim types without a handler.
 
-    With `ticks=False` it neither writes the declared schedules nor starts their chains. `threads` run plain handlers;
-    only tests set it.
+    docs/workers.md lists the parameters. The options of a job type override those of the worker. With `ticks=False`
+    the worker neither writes the declared schedules nor starts their chains.
     """
 
     def __init__(
