@@ -46,7 +46,7 @@ def measure(evidence: Evidence) -> dict[str, Measured]:
     idle = evidence.unattended
     return {
         "worker killed to its job running again": _measured(_after_kills(evidence), again, idle),
-        "lease lost to the job taken back": _measured(_taken_back(evidence), again - facts.lease, idle),
+        "lease lost to the job reaped": _measured(_reaped(evidence), again - facts.lease, idle),
         "lease lost to the job running again": _measured(_after_leases(evidence), again - facts.lease, idle),
         "server back to the first completion": _measured(_after_restarts(evidence), RECOVERY + facts.slack),
         "chain ended to its waiter notified, with wake-ups": _measured(
@@ -101,7 +101,7 @@ def _after_kills(evidence: Evidence) -> list[Span]:
     return spans
 
 
-def _taken_back(evidence: Evidence) -> list[Span]:
+def _reaped(evidence: Evidence) -> list[Span]:
     reaps = [change for change in evidence.changes if is_reap(change) and change.type != "elastic"]
     return [(change.leased_before, change.at) for change in reaps if change.leased_before is not None]
 

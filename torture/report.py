@@ -23,7 +23,7 @@ def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
     races = {
         "stale writes refused": sum(not note.facts["written"] for note in evidence.noted("settled")),
         "stale renewals and guards refused": len(evidence.noted("stale")),
-        "taken back": sum(is_reap(change) for change in evidence.changes),
+        "reaped": sum(is_reap(change) for change in evidence.changes),
         "failpoints": len(evidence.noted("failpoint")),
     }
     return {

@@ -14,15 +14,10 @@ from signal import SIGTERM
 import msgspec
 
 from holdfast import ScheduleNotFound, StoreUnavailable, SyncClient
-from holdfast.core.counters import Counts
-from holdfast.core.record import Record
-from holdfast.core.steps import StepRow
-from holdfast.engine.operations import Filter, GetSteps, ListJobs
-from holdfast.engine.store import Store
 from torture import evidence as evidences
 from torture import file_replacement
-from torture.audit import Row
 from torture.evidence import Evidence, Facts
+from torture.final_state import collect
 from torture.fleet import Fleet
 from torture.flow_jobs import BEAT
 from torture.harnesses import HARNESSES, Harness
@@ -30,7 +25,7 @@ from torture.history import History, real_now
 from torture.jobs import jobs, work
 from torture.live_workers import listed
 from torture.mutant_loader import changed_migrations
-from torture.mutants import MUTANTS
+from torture.mutants import MUTANTS, Mutant
 from torture.nemesis import Nemesis
 from torture.plans import brisk
 from torture.processes import ROOT, Process, Processes
@@ -38,7 +33,6 @@ from torture.producers import Producers
 from torture.profiles import Profile
 from torture.rendering import render
 from torture.settings import Failpoints, Settings
-from torture.step_jobs import TYPES as STEPPED
 
 MAINTAIN_EVERY = 0.03
 NEIGHBOURS = 20
@@ -92,7 +86,39 @@ def _run(
     faults: tuple[str, ...],
 ) -> None:
     mutant = MUTANTS[facts.mutant] if facts.mutant else None
-    settings = Settings(
+    settings = _settings(harness, profile, facts, folder=folder, mutant=mutant)
+    neighbours = _start_neighbours(harness)
+    processes = Processes(settings)
+    try:
+        load = _Load(processes, settings, harness, profile, history=history, rng=rng)
+        load.wait_until_ready()
+        facts.begun = real_now()
+        nemesis = Nemesis(
+            harness, load.fleet, history=history, rng=rng, pause=profile.pause, calm=profile.calm,
+            only=faults or (mutant.faults if mutant else ()), supervised=load.supervised_pids,
+        )  # fmt: skip
+        load.run(nemesis, profile.seconds)
+        nemesis.heal()
+        load.fleet.renew()
+        facts.quiet = _come_to_rest(harness, load.fleet, load.producers, profile.settle)
+        load.producers.note_ends()
+        facts.ended = real_now()
+        facts.unharmed = nemesis.unharmed
+        _end(harness, facts, load)
+        selected = faults or (mutant.faults or ("none",) if mutant else (file_replacement.KIND,))
+        if harness.replaceable and file_replacement.KIND in selected:
+            file_replacement.replace_file(processes, settings, folder, history)
+    finally:
+        processes.close()
+    facts.leaks |= harness.leaks()
+    collect(harness, facts, neighbours)
+    evidences.save(folder, facts, harness.audit())
+    if not facts.durability and facts.mutant is None:
+        render(harness.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
+
+
+def _settings(harness: Harness, profile: Profile, facts: Facts, *, folder: Path, mutant: Mutant | None) -> Settings:
+    return Settings(
         name="", folder=str(folder), url=harness.url + (mutant.address if mutant else ""), seed=facts.seed,
         mutant=facts.mutant, transactional=harness.transactional, skew=WORST_CLOCK if harness.own_clock else 0.0,
         failpoints=Failpoints(profile.kill, profile.stop, often=mutant.often if mutant else {}),
@@ -101,61 +127,81 @@ def _run(
         drop=float(mutant is not None and mutant.without_wakeups), seconds=profile.seconds, largest=profile.largest,
         widest=profile.widest, supervised=profile.supervised,
     )  # fmt: skip
-    neighbours = _start_neighbours(harness)
-    processes = Processes(settings)
-    try:
-        producers = Producers(
+
+
+class _Load:
+    """The processes of a run: producers, workers, and the supervisor of a supervised profile."""
+
+    def __init__(
+        self,
+        processes: Processes,
+        settings: Settings,
+        harness: Harness,
+        profile: Profile,
+        *,
+        history: History,
+        rng: random.Random,
+    ) -> None:
+        self._folder = Path(settings.folder)
+        self._history = history
+        self.producers = Producers(
             processes, settings, profile.producers, history=history, rng=rng, interrupted=profile.interrupted
         )
         if not harness.transactional:
-            producers.sweep.leave_out("join")
-        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=harness.holder)
-        supervisor = _supervisor(processes, settings) if profile.supervised else None
+            self.producers.sweep.leave_out("join")
+        self.fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=harness.holder)
+        self._supervisor = _supervisor(processes, settings) if profile.supervised else None
+
+    @property
+    def supervised_pids(self) -> Path | None:
+        """The file with the pids of the supervised processes."""
+        return None if self._supervisor is None else self._folder / "supervised.pids"
+
+    @property
+    def pids(self) -> list[int]:
+        """The pids of the workers, of the supervisor and of its processes."""
+        if self._supervisor is None:
+            return [*self.fleet.pids]
+        listed = self._folder / "supervised.pids"
+        return [*self.fleet.pids, self._supervisor.pid, *(json.loads(listed.read_text()) if listed.exists() else [])]
+
+    def wait_until_ready(self) -> None:
         deadline = time.monotonic() + TIMEOUT
-        while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):
+        supervisor = self._supervisor
+        while not (self.fleet.ready and self.producers.ready and (supervisor is None or supervisor.ready)):
             if time.monotonic() > deadline or (supervisor is not None and not supervisor.alive):
-                raise RuntimeError(f"the processes do not start: see the logs in {folder}")
-            fleet.maintain()
-            producers.maintain()
-            time.sleep(MAINTAIN_EVERY)
-        facts.begun = real_now()
-        producers.begin()
-        nemesis = Nemesis(
-            harness, fleet, history=history, rng=rng, pause=profile.pause, calm=profile.calm,
-            only=faults or (mutant.faults if mutant else ()),
-            supervised=folder / "supervised.pids" if supervisor is not None else None,
-        )  # fmt: skip
-        until = time.monotonic() + profile.seconds
+                raise RuntimeError(f"the processes do not start: see the logs in {self._folder}")
+            self._maintain()
+
+    def run(self, nemesis: Nemesis, seconds: float) -> None:
+        """Let the producers begin, and inject faults for this time."""
+        self.producers.begin()
+        until = time.monotonic() + seconds
         while time.monotonic() < until:
-            fleet.maintain()
-            producers.maintain()
             nemesis.act()
-            time.sleep(MAINTAIN_EVERY)
-        nemesis.heal()
-        fleet.renew()
-        facts.quiet = _come_to_rest(harness, fleet, producers, profile.settle)
-        producers.note_ends()
-        facts.ended = real_now()
-        facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
-        facts.unharmed = nemesis.unharmed
-        facts.leaks |= harness.at_rest(lambda: [*fleet.pids, *_supervised(supervisor, folder)])
-        facts.live.existing = fleet.names
-        facts.live.listed = listed(harness.direct)
-        fleet.close()
-        if supervisor is not None:
-            _stop_supervisor(supervisor, history)
-        facts.live.after_end = listed(harness.direct)
-        facts.live.after_gone = listed(harness.direct, gone=True)
-        selected = faults or (mutant.faults or ("none",) if mutant else (file_replacement.KIND,))
-        if harness.replaceable and file_replacement.KIND in selected:
-            file_replacement.replace_file(processes, settings, folder, history)
-    finally:
-        processes.close()
-    facts.leaks |= harness.leaks()
-    _collect(harness, facts, neighbours)
-    evidences.save(folder, facts, harness.audit())
-    if not facts.durability and facts.mutant is None:
-        render(harness.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
+            self._maintain()
+
+    def close(self) -> None:
+        """Stop the workers and the supervisor."""
+        self.fleet.close()
+        if self._supervisor is not None:
+            _stop_supervisor(self._supervisor, self._history)
+
+    def _maintain(self) -> None:
+        self.fleet.maintain()
+        self.producers.maintain()
+        time.sleep(MAINTAIN_EVERY)
+
+
+def _end(harness: Harness, facts: Facts, load: _Load) -> None:
+    """Record what is left at rest, stop the processes, and record the live workers before and after."""
+    facts.swept = {"worker": load.fleet.sweep.left, "producer": load.producers.sweep.left}
+    facts.leaks |= harness.at_rest(lambda: load.pids)
+    facts.live.existing = load.fleet.names
+    facts.live.listed = listed(harness.direct)
+    load.close()
+    facts.live.after_end = listed(harness.direct)
+    facts.live.after_gone = listed(harness.direct, gone=True)
 
 
 def _commit() -> dict[str, str]:
@@ -173,14 +219,6 @@ def _commit() -> dict[str, str]:
 def _supervisor(processes: Processes, settings: Settings) -> Process:
     own = msgspec.structs.replace(settings, name="supervisor", skew=0.0, failpoints=Failpoints())
     return processes.start("torture.supervised", own)
-
-
-def _supervised(supervisor: Process | None, folder: Path) -> list[int]:
-    """The pids of the supervisor and of its processes."""
-    if supervisor is None:
-        return []
-    listed = folder / "supervised.pids"
-    return [supervisor.pid, *(json.loads(listed.read_text()) if listed.exists() else [])]
 
 
 def _stop_supervisor(supervisor: Process, history: History) -> None:
@@ -223,64 +261,3 @@ def _start_neighbours(harness: Harness) -> list[str]:
     rng = random.Random(0)
     with SyncClient(harness.neighbour, jobs) as client:
         return [chain.id for chain in client.start_many([work.bind(brisk(rng)) for _ in range(NEIGHBOURS)])]
-
-
-def _collect(harness: Harness, facts: Facts, neighbours: list[str]) -> None:
-    with SyncClient(harness.neighbour, jobs) as client:
-        stats = client.stats()
-        facts.neighbour = {
-            "started": len(neighbours),
-            "all": sum(stats.counts.values()),
-            "pending": stats.counts["pending"],  # type: ignore[index]
-            "ids": neighbours,
-        }
-    with SyncClient(harness.direct, jobs) as client:
-        facts.stats = {str(status): count for status, count in client.stats().counts.items() if count}
-        facts.counters = {name: totals(row.total) for name, row in client.counters().types.items()}
-        facts.ticks = next((each.counts.started for each in client.schedules() if each.name == BEAT), None)
-        facts.rows = [row_of(record) for record in _records(client)]
-        facts.steps = steps_of(client.store, facts.rows)
-    facts.ledger = harness.ledger()
-    facts.step_ledger = harness.step_ledger()
-    facts.business = harness.business()
-
-
-def steps_of(store: Store, rows: list[Row]) -> list[tuple[str, str, str, str | None]]:
-    """The completed steps of the jobs with steps."""
-    ids = [row.id for row in rows if row.type in STEPPED]
-    found: list[tuple[str, str, str, str | None]] = []
-    for first in range(0, len(ids), 100):
-        some = tuple(ids[first : first + 100])
-        stored: list[list[StepRow]] = store.perform_sync(GetSteps(some))
-        for job_id, steps in zip(some, stored, strict=True):
-            done = (step for step in steps if step.kind == "step" and step.final)
-            found += [(job_id, step.name, step.each, (step.result or b"").decode().strip('"')) for step in done]
-    return found
-
-
-def totals(counts: Counts) -> dict[str, int]:
-    """The totals of a type, without zeros. The audit does not distinguish retried from rescheduled attempts."""
-    named = {name: getattr(counts, name) for name in ("started", "completed", "failed", "reaped", "cancelled")}
-    named["repeated"] = counts.retried + counts.rescheduled
-    return {name: number for name, number in named.items() if number}
-
-
-def _records(client: SyncClient) -> list[Record]:
-    records: list[Record] = []
-    while page := client.store.perform_sync(ListJobs(Filter(), 1000, records[-1].seq if records else None)):
-        records += page
-    return records
-
-
-def row_of(record: Record) -> Row:
-    """Convert a record to a row of the evidence."""
-    output = record.output
-    return Row(
-        id=record.id, chain=record.chain_id, index=record.index, type=record.type, status=str(record.status),
-        attempt=record.attempt, token=record.token, worker=record.worker, key=record.key,
-        output=None if output is None else output[:200].decode(errors="replace").strip('"'),
-        error_bytes=len(record.error or b""),
-        error=None if record.error is None else record.error[:200].decode(errors="replace"),
-        open_blockers=record.open_blockers, on_blocker_failure=record.on_blocker_failure,
-        scheduled_at=record.scheduled_at,
-    )  # fmt: skip

@@ -133,7 +133,7 @@ ROWS: dict[str, Callable[[Report], str]] = {
         f"{_broken(13)(report)}; {_counted(13, 'ties')(report)}"
     ),
     "worker killed to its job running again, p50 / p99 / max": _recovery("worker killed to its job running again"),
-    "lost lease to taken back (I10)": _recovery("lease lost to the job taken back"),
+    "lost lease to reaped (I10)": _recovery("lease lost to the job reaped"),
     "lost lease to running again": _recovery("lease lost to the job running again"),
     "server back to first completion": _recovery("server back to the first completion"),
     "waiter notified, with wake-ups": _recovery("chain ended to its waiter notified, with wake-ups"),

@@ -178,31 +178,16 @@ def settlements(
     draw: st.DrawFn, job: Record, continuation: NewJob, starts: Sequence[NewJob], now: Micros
 ) -> Settlement:
     """Any outcome of an attempt."""
-    claim, kind = (
-        job.claim,
-        draw(st.sampled_from(("output", "output", "next", "next", "retry", "at", "end", "release", "mismatch"))),
-    )
-    expected = tuple(start.id for start in starts)
+    claim = job.claim
+    kind = draw(st.sampled_from(("output", "output", "next", "next", "retry", "at", "end", "release", "mismatch")))
     match kind:
-        case "output":
-            return Settlement(
-                claim,
-                Status.COMPLETED,
-                "completed",
-                output=draw(outputs),
-                keep=draw(keeps),
-                starts=tuple(starts),
-                expected=expected,
+        case "output" | "next":
+            completed = Settlement(
+                claim, Status.COMPLETED, "completed", starts=tuple(starts), expected=tuple(start.id for start in starts)
             )
-        case "next":
-            return Settlement(
-                claim,
-                Status.COMPLETED,
-                "completed",
-                continuation=continuation,
-                starts=tuple(starts),
-                expected=expected,
-            )
+            if kind == "next":
+                return replace(completed, continuation=continuation)
+            return replace(completed, output=draw(outputs), keep=draw(keeps))
         case "retry":
             delay = draw(st.sampled_from(MOMENTS))
             failure = draw(failures)
@@ -213,20 +198,32 @@ def settlements(
         case "release":
             return Settlement(claim, Status.PENDING, "released", begun=draw(st.booleans()))
         case "mismatch":
-            status = draw(st.sampled_from((Status.PENDING, Status.PENDING, Status.FAILED)))
-            delay = 0 if status is Status.FAILED else draw(st.sampled_from(MOMENTS))
-            error = draw(errors)
-            failed = replace(job, error=error, attempt=job.attempt - 1)
-            ends = _hook(failed, continuation.id) if status is Status.FAILED else ()
-            expected = tuple(hook.id for hook in ends)
-            return Settlement(claim, status, "mismatched", error=error, delay=delay, starts=ends, expected=expected)
+            return draw(mismatches(job, continuation.id))
         case _:
-            status, outcome = draw(st.sampled_from(((Status.FAILED, "failed"), (Status.CANCELLED, "cancelled"))))
-            failure = draw(failures) if status is Status.FAILED else None
-            error = draw(errors)
-            ends = _hook(replace(job, error=error), continuation.id) if status is Status.FAILED else ()
-            expected = tuple(hook.id for hook in ends)
-            return Settlement(claim, status, outcome, error=error, failure=failure, starts=ends, expected=expected)
+            return draw(ends(job, continuation.id))
+
+
+@st.composite
+def mismatches(draw: st.DrawFn, job: Record, hook_id: str) -> Settlement:
+    """An input that the worker cannot read: the job waits, or fails."""
+    status = draw(st.sampled_from((Status.PENDING, Status.PENDING, Status.FAILED)))
+    delay = 0 if status is Status.FAILED else draw(st.sampled_from(MOMENTS))
+    error = draw(errors)
+    failed = replace(job, error=error, attempt=job.attempt - 1)
+    hooks = _hook(failed, hook_id) if status is Status.FAILED else ()
+    expected = tuple(hook.id for hook in hooks)
+    return Settlement(job.claim, status, "mismatched", error=error, delay=delay, starts=hooks, expected=expected)
+
+
+@st.composite
+def ends(draw: st.DrawFn, job: Record, hook_id: str) -> Settlement:
+    """The failure or cancellation of a job."""
+    status, outcome = draw(st.sampled_from(((Status.FAILED, "failed"), (Status.CANCELLED, "cancelled"))))
+    failure = draw(failures) if status is Status.FAILED else None
+    error = draw(errors)
+    hooks = _hook(replace(job, error=error), hook_id) if status is Status.FAILED else ()
+    expected = tuple(hook.id for hook in hooks)
+    return Settlement(job.claim, status, outcome, error=error, failure=failure, starts=hooks, expected=expected)
 
 
 def _hook(failed: Record, id: str) -> tuple[NewJob, ...]:

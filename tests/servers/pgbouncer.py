@@ -29,8 +29,26 @@ def running_pgbouncer(program: Path, server: Postgres, *, connections: int = 3) 
     home.mkdir(exist_ok=True)
     port = free_port()
     (home / "users").write_text('"postgres" ""\n')
-    (home / "ini").write_text(
-        f"""[databases]
+    (home / "ini").write_text(_settings(server, home, port, connections))
+    identity: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        owner = pwd.getpwnam("postgres")
+        for path in (home, home / "users", home / "ini"):
+            os.chown(path, owner.pw_uid, owner.pw_gid)
+        identity = {"user": owner.pw_uid, "group": owner.pw_gid}
+    process = subprocess.Popen(
+        [str(program), str(home / "ini")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity
+    )
+    try:
+        _wait_until_open(port, process)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _settings(server: Postgres, home: Path, port: int, connections: int) -> str:
+    return f"""[databases]
 postgres = host={server.home} port={server.port} user=postgres
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -43,27 +61,16 @@ default_pool_size = {connections}
 max_client_conn = 100
 logfile = {home / "log"}
 """
-    )
-    identity: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        owner = pwd.getpwnam("postgres")
-        for path in (home, home / "users", home / "ini"):
-            os.chown(path, owner.pw_uid, owner.pw_gid)
-        identity = {"user": owner.pw_uid, "group": owner.pw_gid}
-    process = subprocess.Popen(
-        [str(program), str(home / "ini")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity
-    )
-    try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                if time.monotonic() > deadline or process.poll() is not None:
-                    raise
-                time.sleep(0.02)
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
+
+
+def _wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            if time.monotonic() > deadline or process.poll() is not None:
+                raise
+            time.sleep(0.02)
+        else:
+            return

@@ -62,7 +62,7 @@ def test_rounds_are_summed_and_a_violation_has_its_seed() -> None:
         "jobs completed by one": 3,
         "starts per completed job": 2.0,
     }
-    assert reported["recovery"]["lease lost to the job taken back"]["times"] == 3
+    assert reported["recovery"]["lease lost to the job reaped"]["times"] == 3
     assert "3 rounds" in report.as_text(reported)
     assert "claimed while another claim held it" in as_page(reported)
 

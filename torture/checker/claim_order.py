@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import NamedTuple
 
 from torture.audit import Change
 from torture.checker.transitions import is_claim, timeline
@@ -41,49 +42,72 @@ def check_claim_order(tally: Tally, evidence: Evidence) -> list[float]:
     The limit is a fixed time plus the time for the claims of jobs with an earlier position. Claims of jobs with a later
     position do not extend it, and their number is limited too.
     """
-    while_idle = 10 * (evidence.facts.lease + evidence.facts.poll) + evidence.facts.slack
-    made = {job_id: changes[0].seq for job_id, changes in evidence.by_job.items()}
-    claims = sorted(
-        (change.at, _position(change, made))
-        for change in evidence.changes
-        if is_claim(change) and change.type not in ELSEWHERE
-    )
-    order = ClaimOrder(claims)
-    idle = Spans([*evidence.outages.all, *evidence.no_worker.all])
-    paused = Spans([*idle.all, *_pauses(evidence)])
-    counting = {
-        spans: ClaimOrder([each for each in claims if not spans.within(each[0], each[0] + 1)])
-        for spans in (idle, paused)
-    }
+    waiting = _Waiting(evidence)
     waits: list[float] = []
-    most = 0
     for job_id, changes in evidence.by_job.items():
         if changes[0].type in ELSEWHERE:
             continue
         due: int | None = None
         for change in changes:
             if change.before == "pending" and change.after != "pending" and due is not None:
-                excuses = paused if change.type == "keyed" else idle
-                waited = (change.at - due - excuses.within(due, change.at)) / 1e6
-                bound, overtaken, position = while_idle, 0, _position(change, made)
-                if waited > bound:  # rare, so the count is computed only here
-                    bound += sum(other < position for other in order.claimed(due, change.at)) / SLOWEST_PACE
-                if waited > LONG:
-                    overtaken = sum(other > position for other in counting[excuses].claimed(due, change.at))
-                    most = max(most, overtaken)
-                reported = f"{job_id}: due for {waited:.1f} s, bound {bound:g} s, overtaken by {overtaken}: "
-                reported += timeline(changes)
-                in_order = waited <= bound and overtaken <= MOST_OVERTAKEN
+                wait = waiting.measure(change, due)
                 if is_claim(change):
-                    waits.append(waited)
-                    tally.expect_soon(evidence.facts.timely, in_order, reported)
-                elif not in_order and evidence.facts.timely:
-                    tally.broken(reported)
+                    waits.append(wait.seconds)
+                    tally.expect_soon(evidence.facts.timely, wait.in_order, f"{job_id}: {wait}: {timeline(changes)}")
+                elif not wait.in_order and evidence.facts.timely:
+                    tally.broken(f"{job_id}: {wait}: {timeline(changes)}")
                 due = None
             if change.after == "pending" and (change.before != "pending" or _moved(change)):
                 due = max(change.at, change.scheduled_at or 0)
-    tally.counts["most that overtook a job"] = most
+    tally.counts["most that overtook a job"] = waiting.most_overtaken
     return waits
+
+
+class _Wait(NamedTuple):
+    """How long a job was due, how long it may be, and how many later jobs were claimed in this time."""
+
+    seconds: float
+    bound: float
+    overtaken: int
+
+    @property
+    def in_order(self) -> bool:
+        return self.seconds <= self.bound and self.overtaken <= MOST_OVERTAKEN
+
+    def __str__(self) -> str:
+        return f"due for {self.seconds:.1f} s, bound {self.bound:g} s, overtaken by {self.overtaken}"
+
+
+class _Waiting:
+    """Measures the waits of due jobs, without the time in which they could not be claimed."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._while_idle = 10 * (evidence.facts.lease + evidence.facts.poll) + evidence.facts.slack
+        self._made = {job_id: changes[0].seq for job_id, changes in evidence.by_job.items()}
+        claims = sorted(
+            (change.at, _position(change, self._made))
+            for change in evidence.changes
+            if is_claim(change) and change.type not in ELSEWHERE
+        )
+        self._order = ClaimOrder(claims)
+        self._idle = Spans([*evidence.outages.all, *evidence.no_worker.all])
+        self._paused = Spans([*self._idle.all, *_pauses(evidence)])
+        self._counting = {
+            spans: ClaimOrder([each for each in claims if not spans.within(each[0], each[0] + 1)])
+            for spans in (self._idle, self._paused)
+        }
+        self.most_overtaken = 0
+
+    def measure(self, change: Change, due: int) -> _Wait:
+        excuses = self._paused if change.type == "keyed" else self._idle
+        seconds = (change.at - due - excuses.within(due, change.at)) / 1e6
+        bound, overtaken, position = self._while_idle, 0, _position(change, self._made)
+        if seconds > bound:  # rare, so the count is computed only here
+            bound += sum(other < position for other in self._order.claimed(due, change.at)) / SLOWEST_PACE
+        if seconds > LONG:
+            overtaken = sum(other > position for other in self._counting[excuses].claimed(due, change.at))
+            self.most_overtaken = max(self.most_overtaken, overtaken)
+        return _Wait(seconds, bound, overtaken)
 
 
 def _position(change: Change, made: dict[str, int]) -> Position:

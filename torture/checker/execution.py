@@ -67,7 +67,7 @@ def one_lease(evidence: Evidence) -> Tally:
                 tally.broken(f"{job_id}: runs without a lease, so that no reaper would find it: {timeline(changes)}")
             early = (change.leased_before or 0) - change.at
             if is_reap(change) and early > TICK:
-                tally.broken(f"{job_id}: taken back {early / 1e6:.3f} s before its lease ran out: {timeline(changes)}")
+                tally.broken(f"{job_id}: reaped {early / 1e6:.3f} s before its lease expired: {timeline(changes)}")
     handed: dict[tuple[str, str], list[str]] = defaultdict(list)
     for note in evidence.noted("handler"):
         handed[note.facts["job"], note.facts["token"]].append(note.process)
@@ -219,14 +219,14 @@ def recovery(evidence: Evidence) -> Tally:
         if is_reap(change) or change.at > change.leased_before:
             waited = (change.at - change.leased_before - evidence.unattended(change.leased_before, change.at)) / 1e6
             late += [waited] if is_reap(change) else []
-            how = "taken back" if is_reap(change) else f"{change.after or 'deleted'} and never taken back"
+            how = "reaped" if is_reap(change) else f"{change.after or 'deleted'} and never reaped"
             reported = f"{change.id}: {how} {waited:.1f} s after its lease, bound {bound:g} s"
             tally.expect_soon(evidence.facts.timely, waited <= bound, reported)
     for job_id, changes in evidence.by_job.items():
         last = changes[-1]
         if last.after == "running":
             tally.broken(f"{job_id}: still running at the end: {timeline(changes)}")
-    tally.counts |= spread("seconds from lease end to taken back", late)
+    tally.counts |= spread("seconds from lease end to reaped", late)
     tally.counts["seconds in which no worker was able"] = round(sum(b - a for a, b in evidence.no_worker.all) / 1e6, 1)
     weigh_excuses(tally, evidence)
     return tally

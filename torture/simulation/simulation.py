@@ -20,12 +20,12 @@ from torture.actor import Actor
 from torture.behaviour import Recorder
 from torture.evidence import Evidence, Facts
 from torture.failpoints import Watch
+from torture.final_state import row_of, steps_of
 from torture.flow_jobs import BEAT
 from torture.history import Call, History, Note, Outcome
 from torture.jobs import jobs
 from torture.lossy_wakeups import LossyWakeups
 from torture.operations import favouring
-from torture.run import row_of, steps_of
 from torture.settings import Failpoints, Settings
 from torture.simulation.loop import SimulatedLoop
 from torture.simulation.patches import simulated

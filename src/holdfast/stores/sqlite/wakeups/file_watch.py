@@ -172,12 +172,9 @@ class FileWatch:
 
     def _follow(self, notifications: FileEvents, changes: FileEvents, version: _DataVersion) -> None:
         """Wait for events, and call `on_change` after commits. Returns after `stop`, or when the events have ended."""
-        anything, notifications_only, stop_only = select.poll(), select.poll(), select.poll()
-        for poll in (anything, notifications_only, stop_only):
-            poll.register(self._wakes_thread, select.POLLIN)
-        for poll in (anything, notifications_only):
-            poll.register(notifications.fileno(), select.POLLIN)
-        anything.register(changes.fileno(), select.POLLIN)
+        stop_only = self._wait_set()
+        notifications_only = self._wait_set(notifications)
+        anything = self._wait_set(notifications, changes)
         schedule, spent = RecheckSchedule(), 0.0
         while True:
             if schedule.due is None:
@@ -214,6 +211,13 @@ class FileWatch:
             # Notifications during this pause are handled as one.
             if spent > now and stop_only.poll((spent - now) * 1000):
                 return
+
+    def _wait_set(self, *events: FileEvents) -> select.poll:
+        """A poll object for `stop` and these events."""
+        poll = select.poll()
+        for readable in (self._wakes_thread, *(each.fileno() for each in events)):
+            poll.register(readable, select.POLLIN)
+        return poll
 
     def _poll(self, version: _DataVersion, file: tuple[int, int] | None) -> None:
         while not self._stopped.wait(POLL):
