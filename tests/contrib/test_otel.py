@@ -2,78 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
-
 import pytest
 from opentelemetry import baggage, trace
 from opentelemetry.context import attach, detach
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.semconv._incubating.attributes import messaging_attributes
 from opentelemetry.semconv._incubating.metrics import messaging_metrics
 from opentelemetry.semconv.attributes import error_attributes
 from opentelemetry.semconv.schemas import Schemas
 from opentelemetry.trace import SpanKind, StatusCode
 
-from holdfast import Attempt, Bound, Chain, Client, Fail, Jobs, Reschedule, Retry, SyncClient, Worker
-from holdfast.contrib.otel import OpenTelemetry, conventions
-from holdfast.stores.memory import MemoryStore
+from holdfast import Attempt, Bound, Chain, Jobs, Retry
+from holdfast.contrib.otel import conventions
 from holdfast.testing import ManualClock, drain
-
-
-class Telemetry:
-    """Providers that keep everything in memory, and the plugin that uses them."""
-
-    def __init__(self, **options: Any) -> None:
-        self._spans = InMemorySpanExporter()
-        self._metrics = InMemoryMetricReader()
-        self._traces = TracerProvider()
-        self._traces.add_span_processor(SimpleSpanProcessor(self._spans))
-        self._meters = MeterProvider([self._metrics])
-        self.tracer = self._traces.get_tracer("test")
-        self.plugin = OpenTelemetry(tracer_provider=self._traces, meter_provider=self._meters, **options)
-
-    def spans(self, name: str | None = None) -> list[ReadableSpan]:
-        return [span for span in self._spans.get_finished_spans() if name is None or span.name == name]
-
-    def span(self, name: str) -> ReadableSpan:
-        (span,) = self.spans(name)
-        return span
-
-    def points(self, name: str) -> list[Any]:
-        data = self._metrics.get_metrics_data()
-        resources: list[Any] = [] if data is None else list(data.resource_metrics)
-        metrics: list[Any] = [metric for each in resources for scope in each.scope_metrics for metric in scope.metrics]
-        return [point for metric in metrics if metric.name == name for point in metric.data.data_points]
-
-    def total(self, name: str, **about: str) -> float:
-        wanted = {key.replace("__", "."): value for key, value in about.items()}
-        found = [point for point in self.points(name) if wanted.items() <= dict(point.attributes).items()]
-        return float(sum(point.value if hasattr(point, "value") else point.count for point in found))
-
-    def shutdown(self) -> None:
-        self._traces.shutdown()
-        self._meters.shutdown()
-
-
-@pytest.fixture
-def telemetry() -> Iterator[Telemetry]:
-    made = Telemetry()
-    yield made
-    made.shutdown()
-
-
-@asynccontextmanager
-async def client_of(jobs: Jobs, *, clock: ManualClock | None = None) -> AsyncGenerator[Client]:
-    async with Client(MemoryStore(clock=clock), jobs) as client:
-        yield client
+from tests.contrib.otel_telemetry import Telemetry, client_of
+from tests.contrib.otel_telemetry import telemetry as telemetry
 
 
 def links_of(span: ReadableSpan) -> set[int]:
@@ -298,133 +241,6 @@ async def test_baggage_reaches_the_handler_if_it_is_wanted() -> None:
         await drain(client)
         assert await client.wait(chain) == "acme"
     telemetry.shutdown()
-
-
-async def test_decisions_of_a_handler_are_no_errors(telemetry: Telemetry) -> None:
-    jobs = Jobs(plugins=[telemetry.plugin])
-
-    @jobs.job
-    async def poll(attempt: Attempt) -> None:
-        if attempt.job.attempt == 1:
-            raise Reschedule(1)
-        raise Fail("gone")
-
-    async with client_of(jobs, clock=ManualClock()) as client:
-        await client.start(poll.bind())
-        await drain(client, advance=True)
-    first, second = telemetry.spans("process poll")
-    assert first.status.status_code is StatusCode.UNSET
-    assert dict(first.attributes or {})["holdfast.outcome"] == "reschedule"
-    assert second.status.status_code is StatusCode.ERROR
-    assert telemetry.total(conventions.CONSUMED_MESSAGES, messaging__destination__name="poll") == 2
-    assert telemetry.total(conventions.CONSUMED_MESSAGES, error__type="Fail") == 1
-
-
-async def test_each_step_that_runs_is_a_span_and_a_suspension_is_no_error(telemetry: Telemetry) -> None:
-    jobs = Jobs(plugins=[telemetry.plugin])
-
-    def charge(order: int) -> int:
-        if order > 7:
-            raise ValueError("no such order")
-        return order
-
-    @jobs.job
-    async def fulfil(attempt: Attempt) -> None:
-        await attempt.step("charge", charge, 7)
-        await attempt.sleep("nap", 60)
-        with pytest.raises(ValueError, match="no such order"):
-            await attempt.step("charge", charge, 8, each=8)
-
-    async with client_of(jobs, clock=ManualClock()) as client:
-        await client.start(fulfil.bind())
-        await drain(client, advance=True)
-    first, second = telemetry.spans("process fulfil")
-    assert first.status.status_code is StatusCode.UNSET
-    assert dict(first.attributes or {})["holdfast.outcome"] == "suspended"
-    done, failed = telemetry.spans("step charge")
-    assert [span.parent.span_id for span in (done, failed) if span.parent] == [
-        span.context.span_id for span in (first, second) if span.context
-    ]
-    assert done.status.status_code is StatusCode.UNSET
-    assert failed.status.status_code is StatusCode.ERROR
-    assert dict(failed.attributes or {})["holdfast.step.each"] == "8"
-
-
-async def test_a_start_that_fails_is_an_error_of_its_span(telemetry: Telemetry) -> None:
-    jobs = Jobs(plugins=[telemetry.plugin])
-
-    @jobs.job
-    async def charge() -> None: ...
-
-    async with client_of(jobs) as client:
-        with pytest.raises(Exception, match="missing"):
-            await client.start(charge.bind(), after=["missing"])
-    send = telemetry.span("send charge")
-    assert send.status.status_code is StatusCode.ERROR
-    assert telemetry.total(conventions.OPERATION_DURATION, error__type="ChainNotFound") == 1
-    assert telemetry.total(conventions.SENT_MESSAGES) == 0
-
-
-def test_a_message_of_a_rolled_back_transaction_is_not_counted(telemetry: Telemetry, tmp_path: Path) -> None:
-    jobs = Jobs(plugins=[telemetry.plugin])
-
-    @jobs.job
-    def charge() -> None: ...
-
-    path = tmp_path / "jobs.db"
-    with SyncClient(f"sqlite:///{path}", jobs) as client:
-        connection = sqlite3.connect(path, isolation_level=None)
-        for end in ("rollback", "commit", "commit"):
-            connection.execute("begin immediate")
-            chain = client.start(charge.bind(), tx=connection)
-            assert "traceparent" in chain.job.carrier
-            connection.execute(end)
-        connection.close()
-        client.stats()  # the events of the transactions are delivered with the next call
-    assert len(telemetry.spans("send charge")) == 3
-    assert telemetry.total(conventions.SENT_MESSAGES, messaging__destination__name="charge") == 2
-
-
-async def test_a_found_chain_is_not_counted(telemetry: Telemetry) -> None:
-    jobs = Jobs(plugins=[telemetry.plugin])
-
-    @jobs.job
-    async def charge() -> None: ...
-
-    async with client_of(jobs) as client:
-        first = await client.start(charge.bind(), key="order-7")
-        await client.start(charge.bind(), key="order-7")
-    _, found = telemetry.spans("send charge")
-    assert (
-        dict(found.attributes or {}).items()
-        >= {"holdfast.deduplicated": True, "messaging.message.id": first.id}.items()
-    )
-    assert telemetry.total(conventions.SENT_MESSAGES) == 1
-
-
-async def test_a_worker_reports_waiting_times_and_the_backlog(telemetry: Telemetry) -> None:
-    jobs = Jobs(plugins=[telemetry.plugin])
-    other = Jobs()
-
-    @jobs.job
-    async def charge() -> None: ...
-
-    @other.job
-    async def export() -> None: ...
-
-    async with client_of(jobs) as client:
-        await client.start_many([export.bind(), export.bind()])
-        async with Worker(client):
-            await client.run(charge.bind(), timeout=60)
-            backlog = {
-                (point.attributes["messaging.destination.name"], point.attributes["holdfast.status"]): point.value
-                for point in telemetry.points(conventions.BACKLOG)
-            }
-        assert backlog["export", "due"] == 2
-        assert backlog["export", "pending"] == 2
-        assert telemetry.total(conventions.WAIT_DURATION, messaging__destination__name="charge") == 1
-        assert telemetry.total(conventions.PROCESS_DURATION, messaging__destination__name="charge") == 1
-        assert telemetry.points(conventions.BACKLOG) == []
 
 
 async def test_a_plain_function_runs_in_the_span_of_its_attempt(telemetry: Telemetry) -> None:

@@ -9,18 +9,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import Attempt, Client, Fail, Jobs, ScheduleNotFound, Worker
+from holdfast import Attempt, Fail, ScheduleNotFound, Worker
 from holdfast.core.schedule import Schedule, TickCounts
-from holdfast.testing import drain
 from tests.conformance.client.async_adapters import AttemptAdapter
-from tests.conformance.client.harness import TIMEOUT, ClientHarness, in_time, value
-
-HOUR = timedelta(hours=1)
-
-
-async def _schedule(harness: ClientHarness, name: str = "hourly") -> Schedule:
-    found: dict[str, Schedule] = {each.name: each for each in await harness.client.schedules()}
-    return found[name]
+from tests.conformance.client.harness import ClientHarness, value
+from tests.conformance.client.schedule_steps import HOUR, stored_schedule, until
 
 
 async def _ids(harness: ClientHarness, *, status: str | None = None) -> list[str]:
@@ -48,7 +41,7 @@ async def test_a_schedule_starts_a_chain_at_each_tick(harness: ClientHarness) ->
 
     assert ticks == [start + n * HOUR for n in (1, 2, 3)]
     assert await _ids(harness, status="completed") == [_tick(start + n * HOUR) for n in (1, 2, 3)]
-    schedule = await _schedule(harness)
+    schedule = await stored_schedule(harness)
     assert (schedule.last_tick, schedule.last_chain) == (start + 3 * HOUR, _tick(start + 3 * HOUR))
     assert (schedule.next_at, schedule.counts) == (start + 4 * HOUR, TickCounts(3, 0, 0))
     assert harness.time == start + 3 * HOUR
@@ -72,7 +65,7 @@ async def test_advance_ignores_schedules(harness: ClientHarness) -> None:
     ended = await harness.drain(advance=True)
 
     assert (len(ended), harness.time) == (1, start + timedelta(minutes=10))
-    assert (await _schedule(harness)).counts == TickCounts(0, 0, 0)
+    assert (await stored_schedule(harness)).counts == TickCounts(0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +84,7 @@ async def test_after_a_downtime_missed_ticks_follow_the_policy(
     await harness.drain()
 
     assert await _ids(harness, status="completed") == [_tick(start + n * HOUR) for n in started]
-    assert (await _schedule(harness)).counts == counts
+    assert (await stored_schedule(harness)).counts == counts
 
 
 async def test_many_missed_ticks_are_made_up_for_in_several_steps(harness: ClientHarness) -> None:
@@ -102,7 +95,7 @@ async def test_many_missed_ticks_are_made_up_for_in_several_steps(harness: Clien
     await harness.drain(concurrency=50)
 
     assert len(await _ids(harness, status="completed")) == 120
-    assert (await _schedule(harness, "often")).counts == TickCounts(120, 0, 0)
+    assert (await stored_schedule(harness, "often")).counts == TickCounts(120, 0, 0)
 
 
 async def test_an_unfinished_chain_skips_ticks_or_is_cancelled(harness: ClientHarness) -> None:
@@ -137,7 +130,7 @@ async def test_a_tick_waits_for_an_earlier_chain_that_sleeps(harness: ClientHarn
 
     chains = [_tick(start + n * HOUR) for n in (1, 2)]
     assert [(await harness.client.get(chain)).status for chain in chains] == ["pending", "blocked"]
-    assert (await _schedule(harness)).counts == TickCounts(2, 1, 0)
+    assert (await stored_schedule(harness)).counts == TickCounts(2, 1, 0)
     await harness.drain(until=start + 4 * HOUR)
     assert [(await harness.client.get(chain)).status for chain in chains] == ["completed", "pending"]
 
@@ -149,7 +142,7 @@ async def test_ticks_during_a_pause_are_skipped_and_not_made_up_for(harness: Cli
     assert (paused.paused, paused.reason) == (True, "migration")
 
     await harness.drain(until=start + 2 * HOUR)
-    assert (await _schedule(harness)).counts == TickCounts(0, 2, 0)
+    assert (await stored_schedule(harness)).counts == TickCounts(0, 2, 0)
     harness.clock.advance(3 * HOUR)  # without a worker
     resumed = await harness.client.resume_schedule("hourly")
 
@@ -185,7 +178,7 @@ async def test_backfill_starts_the_ticks_that_do_not_exist(harness: ClientHarnes
 
     wanted = [start.replace(hour=1, minute=30) + timedelta(days=day) for day in (-2, -1)]
     assert [chain.id for chain in chains] == [_tick(moment, "daily") for moment in wanted]
-    assert (await _schedule(harness, "daily")).counts == TickCounts(5, 0, 0)
+    assert (await stored_schedule(harness, "daily")).counts == TickCounts(5, 0, 0)
     assert await harness.client.backfill("daily", since=wanted[0], until=wanted[1]) == []
     await harness.drain()
     assert len(await _ids(harness, status="completed")) == 5
@@ -234,128 +227,10 @@ async def test_a_schedule_is_changed_and_removed_at_run_time(harness: ClientHarn
     await harness.drain(until=start + timedelta(days=1))
     assert (await harness.client.get(changed_id := _tick(start.replace(hour=3)))).output == 8, changed_id
 
-    await harness.client.unschedule(await _schedule(harness))
+    await harness.client.unschedule(await stored_schedule(harness))
     assert await harness.client.schedules() == []
     await harness.drain(until=harness.time + timedelta(days=1))
     assert len(await _ids(harness)) == 2
-
-
-async def test_declared_schedules_are_written_by_workers_and_by_clients_that_migrate(harness: ClientHarness) -> None:
-    job = harness.jobs.job(value)
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-    assert await harness.client.schedules() == []
-
-    async with Client(harness.store, harness.jobs, migrate=True):
-        assert [each.name for each in await harness.client.schedules()] == ["hourly"]
-
-    harness.jobs.schedule("daily", job.bind(7), cron="@daily")
-    async with harness.worker():
-        await _until(harness, "daily", lambda each: True)
-
-
-async def _until(harness: ClientHarness, name: str, condition: Callable[[Schedule], bool]) -> None:
-    """Wait for a change that a worker makes, and that no event reports."""
-    async with asyncio.timeout(TIMEOUT):
-        while True:
-            found = {each.name: each for each in await harness.client.schedules()}
-            if name in found and condition(found[name]):
-                return
-            await asyncio.sleep(0.01)
-
-
-async def test_a_changed_declaration_changes_the_row_and_an_unchanged_one_keeps_the_next_tick(
-    harness: ClientHarness,
-) -> None:
-    job, start = harness.jobs.job(value), harness.time
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-    await harness.drain()
-    for _ in range(3):  # deployments more frequent than the interval do not delay the tick
-        harness.clock.advance(timedelta(minutes=15))
-        await harness.drain()
-    assert (await _schedule(harness)).next_at == start + HOUR
-
-    changed = Jobs()
-    changed.include(_types_only(harness.jobs))
-    changed.schedule("hourly", job.bind(8), every=HOUR, overlap="queue")
-    async with Client(harness.store, changed, migrate=True):
-        schedule = await _schedule(harness)
-
-    assert (schedule.next_at, schedule.overlap) == (start + HOUR, "queue")
-
-
-def _types_only(jobs: Jobs) -> Jobs:
-    made = Jobs()
-    for job_type in jobs:
-        made.add(job_type)
-    return made
-
-
-async def test_a_declared_schedule_is_not_changed_or_removed_at_run_time(harness: ClientHarness) -> None:
-    job = harness.jobs.job(value)
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-    await harness.drain()
-
-    with pytest.raises(ValueError, match=r"declared by the registry 'default'.*pause"):
-        await harness.client.unschedule("hourly")
-    with pytest.raises(ValueError, match="declared by the registry 'default'"):
-        await harness.client.schedule("hourly", job.bind(7), every=60)
-
-
-async def test_a_name_of_another_owner_stops_the_worker(harness: ClientHarness) -> None:
-    job = harness.jobs.job(value)
-    await harness.client.schedule("hourly", job.bind(7), every=HOUR)
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-
-    with pytest.raises(ValueError, match="created at run time: choose another name"):
-        await in_time(Worker(harness.workers_client).run(signals=False))
-
-
-async def test_a_schedule_without_a_declaration_is_orphaned_until_it_is_declared_again(harness: ClientHarness) -> None:
-    job, start = harness.jobs.job(value), harness.time
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-    await harness.drain()
-    await harness.client.schedule("tenant", job.bind(7), every=HOUR)
-    other = Jobs(name="other")
-    other.include(_types_only(harness.jobs))
-    other.schedule("zebra", job.bind(7), every=1000 * HOUR)
-    async with Worker(Client(harness.store, other), poll_interval=0.1, grace=1):
-        await _until(harness, "zebra", lambda each: True)
-    assert not (await _schedule(harness)).orphaned
-
-    without = _types_only(harness.jobs)
-    async with Worker(Client(harness.store, without), poll_interval=0.1, grace=1):
-        await _until(harness, "hourly", lambda each: each.orphaned)
-        harness.clock.advance(2 * HOUR)
-        await _until(harness, "tenant", lambda each: each.counts.started > 0)
-
-    schedule = await _schedule(harness)
-    assert (schedule.orphaned, schedule.counts, schedule.next_at) == (True, TickCounts(0, 0, 0), start + HOUR)
-    await harness.drain()
-    again = await _schedule(harness)
-    assert (again.orphaned, again.next_at, again.counts) == (False, start + 3 * HOUR, TickCounts(0, 0, 0))
-
-
-async def test_a_drain_without_the_declaration_orphans_a_schedule(harness: ClientHarness) -> None:
-    job = harness.jobs.job(value)
-    for number in range(5):  # enough writes to be stopped between two of them
-        harness.jobs.schedule(f"hourly {number}", job.bind(7), every=HOUR)
-    await harness.drain()
-
-    await drain(Client(harness.store, _types_only(harness.jobs)))
-
-    assert [each.orphaned for each in await harness.client.schedules()] == [True] * 5
-
-
-async def test_an_orphaned_schedule_may_be_removed(harness: ClientHarness) -> None:
-    job = harness.jobs.job(value)
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-    await harness.drain()
-    async with Worker(Client(harness.store, _types_only(harness.jobs)), poll_interval=0.1, grace=1):
-        await _until(harness, "hourly", lambda each: each.orphaned)
-
-    await harness.client.unschedule("hourly")
-
-    assert await harness.client.schedules() == []
 
 
 async def test_many_workers_start_one_chain_per_tick(harness: ClientHarness) -> None:
@@ -368,13 +243,13 @@ async def test_many_workers_start_one_chain_per_tick(harness: ClientHarness) -> 
     try:
         for number in range(1, 6):
             harness.clock.advance(HOUR)
-            await _until(harness, "hourly", _has_started(number))
+            await until(harness, "hourly", _has_started(number))
     finally:
         for worker in workers:
             await worker.__aexit__(None, None, None)
 
     assert await _ids(harness) == [_tick(start + n * HOUR) for n in range(1, 6)]
-    assert (await _schedule(harness)).counts == TickCounts(5, 0, 0)
+    assert (await stored_schedule(harness)).counts == TickCounts(5, 0, 0)
 
 
 def _has_started(number: int) -> Callable[[Schedule], bool]:
@@ -387,7 +262,7 @@ async def test_a_schedule_that_is_created_while_a_worker_sleeps_wakes_it(harness
         await harness.client.schedule("soon", job.bind(7), every=60)
         harness.clock.advance(60)
 
-        await _until(harness, "soon", lambda each: each.counts.started > 0)
+        await until(harness, "soon", lambda each: each.counts.started > 0)
 
 
 async def test_concurrent_changes_are_not_lost(harness: ClientHarness) -> None:
@@ -402,25 +277,7 @@ async def test_concurrent_changes_are_not_lost(harness: ClientHarness) -> None:
 
     # The clock stands still, so all of them have the same id, and each call counts.
     assert len(set(fired)) == 1
-    assert (await _schedule(harness)).counts.started == 8
-
-
-async def test_a_schedule_that_a_live_worker_declares_is_not_orphaned(harness: ClientHarness) -> None:
-    job = harness.jobs.job(value)
-    harness.jobs.schedule("hourly", job.bind(7), every=HOUR)
-    without = _types_only(harness.jobs)
-    without.schedule("zebra", job.bind(7), every=HOUR)
-    async with harness.worker():
-        await _until(harness, "hourly", lambda each: True)
-        async with Worker(Client(harness.store, without), poll_interval=0.1, grace=1):
-            await _until(harness, "zebra", lambda each: True)
-            # The worker writes what it declares first, and then looks for orphans: its tick comes after both.
-            harness.clock.advance(HOUR)
-            await _until(harness, "zebra", lambda each: each.counts.started > 0)
-
-    assert not (await _schedule(harness)).orphaned
-    async with Worker(Client(harness.store, without), poll_interval=0.1, grace=1):
-        await _until(harness, "hourly", lambda each: each.orphaned)
+    assert (await stored_schedule(harness)).counts.started == 8
 
 
 async def test_a_waiting_tick_runs_after_the_earlier_chain_has_failed(harness: ClientHarness) -> None:

@@ -11,8 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
@@ -21,85 +20,8 @@ import pytest
 from holdfast.stores.sqlite.wakeups import file_watch as watch_module
 from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch, wake_file
 from tests.stores.sqlite.descriptors import under
-
-PROMPTLY = 60.0
-"""Seconds: far more than a wake-up needs on a busy machine. A lost wake-up never arrives."""
-
-POKING = """
-import sys, time
-from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier
-notifier = CommitNotifier(sys.argv[1])
-for line in sys.stdin:
-    at = time.monotonic_ns()
-    for _ in range(int(line)):
-        notifier.notify()
-    print(at, flush=True)
-"""
-
-COMMITTING = """
-import sqlite3, sys, time
-connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
-connection.execute(f"pragma journal_mode={sys.argv[2]}")
-connection.execute("pragma synchronous=full")
-for line in sys.stdin:
-    for _ in range(int(line)):
-        connection.execute("begin immediate")
-        connection.execute("insert into t values (1)")
-        connection.execute("commit")
-    print(time.monotonic_ns(), flush=True)
-"""
-
-
-class Other:
-    """Another process. It performs its action on request and returns the time of the shared clock."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def do(self, times: int = 1) -> int:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{times}\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
-
-
-@contextmanager
-def other_process(script: str, *args: str) -> Generator[Other, None, None]:
-    command = [sys.executable, "-c", script, *args]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Other(process)
-
-
-@contextmanager
-def watching(path: Path) -> Generator[queue.Queue[int], None, None]:
-    calls: queue.Queue[int] = queue.Queue()
-    watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()))
-    watch.start()
-    try:
-        yield calls
-    finally:
-        watch.stop()
-
-
-def settle(calls: queue.Queue[int], *, quiet: float = 1.5) -> int:
-    """Count calls until none has come for some time. The default is longer than a whole schedule of checks."""
-    count = 0
-    while True:
-        try:
-            calls.get(timeout=quiet)
-        except queue.Empty:
-            return count
-        count += 1
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    # A name that a file: address must quote.
-    path = tmp_path / "a job?s #1 %41.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("create table t (x)")
-    return path
+from tests.stores.sqlite.watched_file import COMMITTING, POKING, PROMPTLY, other_process, settle, watching
+from tests.stores.sqlite.watched_file import path as path
 
 
 def test_a_notification_of_another_process_arrives(path: Path) -> None:
@@ -172,98 +94,6 @@ def test_a_replaced_file_is_watched(path: Path, tmp_path: Path) -> None:
             connection.execute("insert into t values (1)")
 
         calls.get(timeout=PROMPTLY)
-
-
-def test_an_idle_watch_makes_no_calls_and_uses_no_processor_time(path: Path) -> None:
-    with other_process(COMMITTING, str(path), "wal") as other, watching(path) as calls:
-        other.do()
-        settle(calls)
-        before = _processor_time("holdfast-watch")
-
-        with pytest.raises(queue.Empty):
-            calls.get(timeout=2)
-
-        used = _processor_time("holdfast-watch") - before
-    sys.stdout.write(f"idle for 2 s: {used} ticks of processor time\n")
-    assert used <= 2
-
-
-def test_writes_to_other_files_in_the_directory_cost_nothing(path: Path) -> None:
-    with watching(path) as calls, (path.parent / "noise").open("wb", buffering=0) as noise:
-        used = _processor_time("holdfast-watch")
-
-        for _ in range(20_000):
-            noise.write(b"x")
-
-        assert calls.empty()
-        assert _processor_time("holdfast-watch") - used <= 2
-
-
-def test_many_notifications_share_few_calls(path: Path) -> None:
-    with other_process(POKING, str(path)) as other:
-        other.do(0)
-        with watching(path) as calls:
-            began = time.monotonic()
-
-            other.do(50_000)
-            last = calls.get(timeout=PROMPTLY)
-
-            took = time.monotonic() - began
-            count = 1 + settle(calls)
-    assert last
-    assert count <= 1000 * took + 30
-
-
-def test_many_commits_share_few_calls(path: Path) -> None:
-    with other_process(COMMITTING, str(path), "wal") as other:
-        other.do()
-        with watching(path) as calls:
-            settle(calls)
-            began = time.monotonic()
-
-            other.do(300)
-
-            took = time.monotonic() - began
-            count = settle(calls)
-    # One check in five milliseconds during the changes, and the checks of one schedule after the last change.
-    assert 1 <= count <= 200 * took + 10
-
-
-def test_a_commit_with_a_notification_causes_one_call(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(CommitNotifier(path)) as notifier:
-        connection.execute("pragma journal_mode=wal")
-        with watching(path) as calls:
-            settle(calls)
-            connection.execute("insert into t values (1)")
-            notifier.notify()
-
-            # The file may have been checked after the commit and before the notification.
-            assert 1 <= settle(calls) <= 2
-
-
-def test_a_notification_of_the_own_process_waits_for_the_check_of_the_file(path: Path) -> None:
-    calls: queue.Queue[int] = queue.Queue()
-    with (
-        closing(sqlite3.connect(path, isolation_level=None)) as connection,
-        closing(CommitNotifier(path)) as own,
-        closing(CommitNotifier(path)) as other,
-    ):
-        connection.execute("pragma journal_mode=wal")
-        watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()), own=own)
-        watch.start()
-        settle(calls)
-
-        own.notify()
-        while own.notified:  # until the watch has received it
-            pass
-        assert settle(calls, quiet=0.2) == 0
-        other.notify()
-        calls.get(timeout=PROMPTLY)
-        connection.execute("insert into t values (1)")
-        own.notify()
-        calls.get(timeout=PROMPTLY)
-
-        watch.stop()
 
 
 def test_own_notifications_from_before_the_start_hide_no_others(path: Path) -> None:
@@ -373,13 +203,6 @@ def test_the_wake_file_is_private_and_symbolic_links_are_refused(path: Path, tmp
 
     with pytest.raises(OSError, match="symbolic links"):
         CommitNotifier(path)
-
-
-def _processor_time(thread_name: str) -> int:
-    """What the kernel charged to one of our threads, in ticks."""
-    [ident] = [thread.native_id for thread in threading.enumerate() if thread.name == thread_name]
-    fields = Path(f"/proc/self/task/{ident}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
 
 
 def test_a_watch_stops_while_a_forked_child_has_its_pipe_open(path: Path) -> None:
