@@ -22,7 +22,8 @@ from holdfast.engine.operations import (
 )
 from tests.property import drawing
 from tests.property.cases import OnMemory, OnPostgres, OnRedis, OnSqlite, as_case
-from tests.property.test_agreement import EXAMPLES, STEPS, UNKNOWN, Agreement
+from tests.property.job_machine import EXAMPLES, STEPS, UNKNOWN
+from tests.property.test_agreement import Agreement
 
 ALL = 1000
 
