@@ -32,9 +32,9 @@ def send(context: PlanContext, op: SendMessage) -> Plan[bool]:
     yield from write_audit(context, op.audit, "send", [(op.chain_id, op.chain_id)])
     job_id, token = rows[0]
     if job_id is not None:
-        for row in (yield Statement(_WAKE, {"id": job_id, "token": token, "now": context.now})):
-            context.record("made_due", *row)
-            context.hints.due.add(row[2])
+        for id, chain_id, type, attempt in (yield Statement(_WAKE, {"id": job_id, "token": token, "now": context.now})):
+            context.record("made_due", id, chain_id, type, attempt)
+            context.hints.due.add(type)
             context.scan_starts.forget()
         yield from context.write_events()
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from holdfast.core.details import next_epoch
 from holdfast.core.lost_claims import LostReason, lost_reason
@@ -54,6 +55,14 @@ def save_steps(context: PlanContext, op: SaveSteps) -> Plan[list[LostReason | No
     return answers
 
 
+class _WaitingJob(NamedTuple):
+    """A row of `receive_timeout`. Without a row, the job does not exist."""
+
+    status: str | None = None
+    token: str | None = None
+    has_no_message: bool = False
+
+
 def _save_timeout(context: PlanContext, timeout: Checkpoint) -> Plan[tuple[str | None, str | None]]:
     """Store the timeout of a receive, unless the message has its value. Returns status and token of the job.
 
@@ -65,11 +74,13 @@ def _save_timeout(context: PlanContext, timeout: Checkpoint) -> Plan[tuple[str |
     while True:
         yield Savepoint()
         rows = yield Statement(_TIMEOUT, {"id": job_id, "token": token, "name": timeout.name})
-        if not rows or not rows[0][2]:
-            state = rows[0][:2] if rows else state
+        waiting = _WaitingJob(*rows[0]) if rows else _WaitingJob()
+        if not waiting.has_no_message:
+            state = (waiting.status, waiting.token)
             break
         if saved := (yield _save(context, [timeout])):
-            state = saved[0][1:]
+            [(_, status, current)] = saved
+            state = (status, current)
             break
         yield RollbackToSavepoint()
         yield Statement(_WAIT, {"id": job_id})
