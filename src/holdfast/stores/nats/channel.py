@@ -39,7 +39,11 @@ class NatsChannel:
 
     def subscribe(self) -> NatsSubscription:
         connection = self._connect()
-        connection.send(b"SUB %b 1\r\nPING\r\n" % self._subject)
+        try:
+            connection.send(b"SUB %b 1\r\nPING\r\n" % self._subject)
+        except BaseException:
+            connection.close()
+            raise
         return NatsSubscription(connection, self._sender)
 
     def publish(self, hints: Hints) -> None:

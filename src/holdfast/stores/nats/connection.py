@@ -143,10 +143,10 @@ def connect(address: NatsAddress, node: Node) -> NatsConnection:
     """Open a connection and log in, all within the timeout of the address."""
     deadline = time.monotonic() + address.timeout
     opened = socket.create_connection(node, max(address.timeout, MIN_TIMEOUT))
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection = NatsConnection(opened)
     try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         connection.log_in(address, node[0], deadline)
     except BaseException:
         connection.close()

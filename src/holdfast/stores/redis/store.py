@@ -57,15 +57,24 @@ class RedisStore(Store):
     async def open(self) -> None:
         if not self._opened:
             self._closed = False
-            self._async_pools.pop(asyncio.get_running_loop(), None)
+            if (earlier := self._async_pools.pop(asyncio.get_running_loop(), None)) is not None:
+                earlier.shut()
             pool = self._loop_pool()
-            self._check_server(await pool.run(CommandConversation(*server_checks.INSPECTION)))
-            self._check_layout(await pool.run(self._scripts(_LAYOUT_CALLS, writes=False)))
+            try:
+                self._check_server(await pool.run(CommandConversation(*server_checks.INSPECTION)))
+                self._check_layout(await pool.run(self._scripts(_LAYOUT_CALLS, writes=False)))
+            except BaseException:
+                pool.close()
+                raise
 
     def open_sync(self) -> None:
         if not self._opened:
-            self._check_server(self._pool.run(CommandConversation(*server_checks.INSPECTION)))
-            self._check_layout(self._pool.run(self._scripts(_LAYOUT_CALLS, writes=False)))
+            try:
+                self._check_server(self._pool.run(CommandConversation(*server_checks.INSPECTION)))
+                self._check_layout(self._pool.run(self._scripts(_LAYOUT_CALLS, writes=False)))
+            except BaseException:
+                self._pool.close()
+                raise
 
     async def close(self) -> None:
         pool = self._async_pools.pop(asyncio.get_running_loop(), None)
@@ -76,8 +85,8 @@ class RedisStore(Store):
     def close_sync(self) -> None:
         self._opened, self._closed = False, True
         self._own_wakeups.close()
-        self._pool.close()
-        self._reserved_pool.close()
+        self._pool.shut()
+        self._reserved_pool.shut()
 
     async def perform(self, operation: Operation[R], /) -> R:
         pool = self._loop_pool()
@@ -140,6 +149,8 @@ class RedisStore(Store):
         if (refusal := server_checks.layout_refusal(replies[0].decode(), self._address)) is not None:
             raise refusal
         self._opened, self._closed = True, False
+        self._pool.reopen()
+        self._reserved_pool.reopen()
 
     async def _late(self) -> list[Finding]:
         return await drive_async(late_jobs(self._now()), self.perform)

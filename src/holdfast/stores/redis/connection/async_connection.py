@@ -58,6 +58,12 @@ class AsyncConnection(asyncio.BufferedProtocol):
         finally:
             self._received = None
 
+    def keep_alive(self) -> None:
+        """Detect a server that disappeared while the connection is idle."""
+        opened = None if self._transport is None else self._transport.get_extra_info("socket")
+        if opened is not None:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
     def close(self) -> None:
         """Close the connection at once, without flushing."""
         if self._transport is not None:
@@ -123,9 +129,9 @@ async def connect(address: Address, node: Node, timeout: float) -> AsyncConnecti
             _, connection = await loop.create_unix_connection(AsyncConnection, address.socket)
         else:
             context = None if address.tls is None else tls_context(address.tls)
-            transport, connection = await loop.create_connection(AsyncConnection, *node, ssl=context)
-            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            _, connection = await loop.create_connection(AsyncConnection, *node, ssl=context)
     try:
+        connection.keep_alive()
         check_login(address, node, await connection.exchange(login_commands(address), deadline - loop.time()))
     except BaseException:
         connection.close()

@@ -66,6 +66,7 @@ class ConnectionPool(_Pool[SyncConnection]):
         self._locator = locator
         self._lock = threading.Lock()
         self._idle: list[SyncConnection] = []
+        self._shut = False
         self._forks = _forks
 
     def run(self, conversation: Conversation) -> list[Any]:
@@ -97,6 +98,15 @@ class ConnectionPool(_Pool[SyncConnection]):
         for connection in idle:
             connection.close()
 
+    def shut(self) -> None:
+        """Close the idle connections now, and those in use when they are given back."""
+        self._shut = True
+        self.close()
+
+    def reopen(self) -> None:
+        """Keep connections for later calls again."""
+        self._shut = False
+
     def _take(self, retries: RetryDeadline) -> SyncConnection:
         with self._lock:
             if self._idle:
@@ -105,7 +115,7 @@ class ConnectionPool(_Pool[SyncConnection]):
 
     def _give_back(self, connection: SyncConnection) -> None:
         with self._lock:
-            if len(self._idle) < MAX_IDLE:
+            if len(self._idle) < MAX_IDLE and not self._shut:
                 self._idle.append(connection)
                 return
         connection.close()

@@ -38,7 +38,11 @@ class RedisChannel:
     def subscribe(self) -> RedisSubscription:
         connection = self._locator.connect(self._locator.address.timeout)
         sharded = self._features.publish == "SPUBLISH"
-        connection.send(("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._name))
+        try:
+            connection.send(("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._name))
+        except BaseException:
+            connection.close()
+            raise
         return RedisSubscription(connection, self._sender)
 
     def publish(self, hints: Hints) -> None:
