@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from holdfast.core.record import Status
-from holdfast.engine.operations import CancelChains, Delete, GetStats, Pause, Resume, TypeStats
+from holdfast.engine.operations import CancelChains, Delete, GetStats, Pause, Prune, Resume, RetryJobs, TypeStats
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
+from holdfast.testing.lanes import laned, limit
+
+ADDED_UP_AT = 200
+"""The SQL stores add up the changes of the counters if there are at least this many."""
 
 
 async def jobs_are_counted_per_type_and_status(harness: Harness) -> None:
@@ -50,6 +54,38 @@ async def pending_jobs_are_due_or_scheduled(harness: Harness) -> None:
 
     assert (stats.due, stats.scheduled, stats.oldest_due) == (2, 2, oldest)
     assert stats.counts[Status.PENDING] == 4
+
+
+async def pending_jobs_stay_exact_after_deletions_and_after_the_counters_were_added_up(harness: Harness) -> None:
+    """A store may count pending jobs as those that have no other status."""
+    for priority in (8, 9):
+        for number in range(ADDED_UP_AT):
+            await harness.completed(new_job(priority=99, keep=number % 2 * 60))
+        await harness.start(new_job(), new_job(delay=60), new_job(priority=3), new_job("publish"))
+        lost = await harness.claimed(new_job(priority=priority))
+        await harness.settled(failed(lost))
+        harness.clock.advance(1)
+        assert len(await harness.perform(Prune(2 * ADDED_UP_AT))) == ADDED_UP_AT // 2
+        await harness.perform(RetryJobs((lost.id,)))
+    newest = await harness.completed(new_job(priority=99))
+    await harness.perform(Delete((newest.chain_id, (await harness.started()).chain_id)))
+
+    publish, resize = await harness.perform(GetStats())
+
+    assert (publish.counts, publish.due) == ({Status.PENDING: 2}, 2)
+    assert resize.counts == {Status.PENDING: 8, Status.COMPLETED: ADDED_UP_AT}
+    assert (resize.due, resize.scheduled) == (6, 2)
+
+
+async def pending_jobs_with_lanes_are_due_or_scheduled(harness: Harness) -> None:
+    oldest = harness.clock()
+    await harness.start(laned(limit(key="a")), laned(limit(key="b"), delay=60), new_job(delay=90))
+    harness.clock.advance(5)
+    await harness.start(new_job())
+
+    (stats,) = await harness.perform(GetStats())
+
+    assert (stats.due, stats.scheduled, stats.oldest_due) == (2, 2, oldest)
 
 
 async def the_oldest_due_time_is_none_without_due_jobs(harness: Harness) -> None:

@@ -33,10 +33,13 @@ with old as materialized (
 ), deleted as (
     delete from holdfast.tally
      where tally.seq = any(array(select old.seq from old))
-    returning tally.type, tally.jobs, tally.minute
+    returning tally.type, tally.jobs, tally.removed, tally.minute
 ), added as (
-    insert into holdfast.tally (type, jobs)
-    select deleted.type, sum(deleted.jobs) from deleted group by deleted.type having sum(deleted.jobs) <> 0
+    insert into holdfast.tally (type, jobs, removed)
+    select deleted.type, sum(deleted.jobs), sum(deleted.removed)
+      from deleted
+     group by deleted.type
+    having sum(deleted.jobs) <> 0 or sum(deleted.removed) <> 0
 )
 select deleted.type, deleted.minute, 'started', sum(deleted.jobs)::bigint
   from deleted

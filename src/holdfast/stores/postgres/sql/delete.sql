@@ -13,8 +13,6 @@ with deleted as (
     delete from holdfast.step where step.job_id = any(array(select deleted.id from deleted))
 ), messages as (
     delete from holdfast.message where message.chain_id = any(:chain_ids::text[])
-), counted as (
-    insert into holdfast.tally (type, jobs) select deleted.type, -count(*) from deleted group by deleted.type
 )
 select deleted.id, deleted.chain_id, deleted.type, deleted.attempt, deleted.worker, deleted.status from deleted order by deleted.seq
 

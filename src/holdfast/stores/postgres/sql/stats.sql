@@ -1,21 +1,63 @@
 -- get_stats: counts per type, in one statement and so from one snapshot.
--- Completed jobs are the total minus all others, so they are not read.
-with clock as materialized (
+-- Neither completed nor pending jobs are counted one by one: the number of completed jobs is in the counters, and all
+-- other jobs of the total are pending. Read are the jobs that are scheduled for later, and those that have lanes.
+-- A level is a pair of type and priority. order by track, which is null: with this column, the order is that of the index.
+with recursive clock as materialized (
     select holdfast.clock(:now::bigint) as now
+), total as materialized (
+    select tally.type, sum(tally.jobs)::bigint as jobs, sum(tally.removed)::bigint as removed
+      from holdfast.tally
+     group by tally.type
+), level (type, priority) as (
+    select total.type, (select job.priority from holdfast.job
+                         where job.status = 'pending' and job.type = total.type and job.track is null
+                         order by job.track, job.priority desc limit 1)
+      from total
+    union all
+    select level.type, (select job.priority from holdfast.job
+                         where job.status = 'pending' and job.type = level.type and job.track is null
+                           and job.priority < level.priority
+                         order by job.track, job.priority desc limit 1)
+      from level
+     where level.priority is not null
 )
-select type, 'all' as status, sum(jobs)::bigint as jobs, 0::bigint as due, null::bigint as oldest_due
-  from holdfast.tally group by type
+select total.type, 'all' as kind, total.jobs, null::bigint as oldest_due from total
 union all
-select type, 'pending', count(*), count(*) filter (where scheduled_at <= clock.now),
-       min(scheduled_at) filter (where scheduled_at <= clock.now)
-  from holdfast.job, clock where status = 'pending' group by type
+select total.type, 'removed', total.removed, null from total
 union all
-select type, 'running', count(*), 0, null from holdfast.job where status = 'running' group by type
+select counter.type, 'completed', counter.completed, null from holdfast.counter where counter.minute = 0
 union all
-select type, 'blocked', count(*), 0, null from holdfast.job where status = 'blocked' group by type
+select counter_change.type, 'completed', sum(counter_change.number)::bigint, null
+  from holdfast.counter_change
+ where counter_change.kind = 'completed'
+ group by counter_change.type
 union all
-select type, 'failed', count(*), 0, null from holdfast.job where status = 'failed' group by type
+select level.type, 'scheduled',
+       (select count(*) from holdfast.job
+         where job.status = 'pending' and job.type = level.type and job.track is null and job.priority = level.priority
+           and job.scheduled_at > clock.now),
+       (select job.scheduled_at from holdfast.job
+         where job.status = 'pending' and job.type = level.type and job.track is null and job.priority = level.priority
+           and job.scheduled_at <= clock.now
+         order by job.track, job.scheduled_at limit 1)
+  from level, clock
+ where level.priority is not null
 union all
-select type, 'cancelled', count(*), 0, null from holdfast.job where status = 'cancelled' group by type
+select total.type, 'scheduled', laned.scheduled, laned.oldest_due
+  from total
+ cross join clock
+ cross join lateral (
+    select count(*) filter (where job.scheduled_at > clock.now) as scheduled,
+           min(job.scheduled_at) filter (where job.scheduled_at <= clock.now) as oldest_due
+      from holdfast.job
+     where job.status = 'pending' and job.type = total.type and job.track is not null) laned
 union all
-select type, 'paused', 1, 0, null from holdfast.paused
+select job.type, 'running', count(*), null from holdfast.job where job.status = 'running' group by job.type
+union all
+select job.type, 'blocked', count(*), null from holdfast.job where job.status = 'blocked' group by job.type
+union all
+select job.type, 'failed', count(*), null from holdfast.job where job.status = 'failed' group by job.type
+union all
+select job.type, 'cancelled', count(*), null from holdfast.job where job.status = 'cancelled' group by job.type
+union all
+select paused.type, 'paused', 1, null from holdfast.paused

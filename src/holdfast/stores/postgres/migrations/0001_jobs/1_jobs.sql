@@ -125,15 +125,27 @@ create index key_used on holdfast.key (used_at);
 
 create table holdfast.paused (type text collate "C" primary key);
 
--- The number of jobs of each type, as changes to add up. No transaction waits for the row of another, and completed jobs
--- need not be read to count them. Pruning adds up old changes.
+-- The number of jobs of each type, as changes to add up. No transaction waits for the row of another, and neither
+-- completed nor pending jobs need be read to count them. Pruning adds up old changes.
 create table holdfast.tally (
     seq bigint generated always as identity primary key,
     type text collate "C" not null,
     jobs bigint not null,
+    -- How many completed jobs were deleted. The counters have the number of jobs that were ever completed.
+    removed bigint not null default 0,
     -- Of a start: its minute, for the counters. Null for deletions and sums.
     minute integer
 );
+
+-- Also for a manual DELETE.
+create function holdfast.count_deleted() returns trigger language plpgsql as $$
+begin
+    insert into holdfast.tally (type, jobs, removed)
+    select deleted.type, -count(*), count(*) filter (where deleted.status = 'completed') from deleted group by deleted.type;
+    return null;
+end $$;
+create trigger count_deleted after delete on holdfast.job
+    referencing old table as deleted for each statement execute function holdfast.count_deleted();
 
 create table holdfast.listener (name text collate "C" primary key, until bigint not null);
 

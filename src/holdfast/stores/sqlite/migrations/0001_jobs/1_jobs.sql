@@ -102,18 +102,20 @@ create index holdfast_attempt_job on holdfast_attempt (job_id);
 
 create table holdfast_paused (type text primary key) without rowid;
 
--- The number of jobs per type, so that the completed jobs are counted without reading them.
+-- The number of jobs per type, so that completed and pending jobs are counted without reading them.
 -- A start increases the row of its minute, which the counters use too. The trigger decreases the row of the minute 0,
 -- also for a manual DELETE. Pruning adds the minutes to this row.
 create table holdfast_tally (
     type text not null,
     minute integer not null,
     jobs integer not null,
+    -- How many completed jobs were deleted. The counters have the number of jobs that were ever completed.
+    removed integer not null default 0,
     primary key (type, minute)
 ) without rowid;
 create trigger holdfast_job_deleted after delete on holdfast_job begin
-    insert into holdfast_tally (type, minute, jobs) values (old.type, 0, -1)
-        on conflict (type, minute) do update set jobs = jobs - 1;
+    insert into holdfast_tally (type, minute, jobs, removed) values (old.type, 0, -1, old.status = 'completed')
+        on conflict (type, minute) do update set jobs = jobs - 1, removed = removed + excluded.removed;
 end;
 
 create table holdfast_listener (name text primary key, until integer not null) without rowid;
