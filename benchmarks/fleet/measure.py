@@ -52,8 +52,8 @@ def stores() -> Generator[list[Measured]]:
         assert postgres.pid is not None
         assert redis.pid is not None
         yield [
-            Measured("postgres", postgres.address(notify="off"), _cpu(postgres.pid), False),
-            Measured("redis", redis.address(), _cpu(redis.pid), True),
+            Measured("postgres", postgres.address(notify="off"), server_seconds(postgres.pid), False),
+            Measured("redis", redis.address(), server_seconds(redis.pid), True),
             Measured("sqlite", f"sqlite:///{folder}/jobs.db", time.perf_counter, True),
         ]
 
@@ -129,7 +129,7 @@ def _other(store: Store) -> None:
     store.perform_sync(Reap((TYPE,), (), 100))
 
 
-def _cpu(pid: int) -> Callable[[], float]:
+def server_seconds(pid: int) -> Callable[[], float]:
     """The CPU seconds of a process and of its children, also of children that have ended."""
 
     def seconds() -> float:

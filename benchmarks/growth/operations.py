@@ -7,7 +7,18 @@ from typing import TypeVar
 
 from benchmarks.growth.filling import FINISHED, PENDING, claim
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Explain, Filter, GetStats, ListJobs, Operation, Prune, Settle, Start
+from holdfast.engine.operations import (
+    Explain,
+    Filter,
+    GetCounters,
+    GetStats,
+    ListChains,
+    ListJobs,
+    Operation,
+    Prune,
+    Settle,
+    Start,
+)
 from holdfast.engine.store import Store
 from holdfast.testing.builders import completed, new_job
 
@@ -32,6 +43,8 @@ class GrowthSample:
         self._timed("settle", Settle(tuple(completed(record) for record in records)))
         self._timed("list pending", ListJobs(Filter(statuses=(Status.PENDING,)), PAGE))
         self._timed("list completed", ListJobs(Filter(types=(FINISHED,), statuses=(Status.COMPLETED,)), PAGE))
+        self._timed("list chains", ListChains(Filter(), PAGE))
+        self._timed("counters", GetCounters())
         self._timed("explain", Explain(self._newest().id))
         self._timed("stats", GetStats())
         self._timed("prune", Prune(PRUNED))
