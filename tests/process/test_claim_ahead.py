@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast import Chain, Status
+from tests.event_process import TIMEOUT
 from tests.freezing import freeze
 from tests.leases import expire_leases
-from tests.process.fleet import TIMEOUT, Fleet, WorkerProcess
+from tests.process.fleet import Fleet, WorkerProcess
 from tests.process.handlers import hold
 from tests.process.harness import Harness
 from tests.process.latch import Latch

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from holdfast import ChainFailed, Status
+from tests.event_process import TIMEOUT
 from tests.freezing import freeze
 from tests.leases import expire_leases
-from tests.process.fleet import TIMEOUT, Fleet
+from tests.process.fleet import Fleet
 from tests.process.handlers import hold, note, poison
 from tests.process.harness import Harness
 from tests.process.latch import Latch

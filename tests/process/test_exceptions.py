@@ -7,7 +7,8 @@ import signal
 import pytest
 
 from holdfast import ChainFailed, Status
-from tests.process.fleet import TIMEOUT, Fleet
+from tests.event_process import TIMEOUT
+from tests.process.fleet import Fleet
 from tests.process.handlers import ERRORS, hold, interrupt, interrupt_in_child, interrupt_in_thread, note
 from tests.process.harness import Harness
 from tests.process.latch import Latch

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.fleet import TIMEOUT, Fleet, WorkerProcess
+from tests.event_process import TIMEOUT
+from tests.process.fleet import Fleet, WorkerProcess
 from tests.process.handlers import note
 from tests.process.harness import Harness
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from holdfast import AlreadyCompleted, Chain, Status, SyncClient
-from tests.process.fleet import ROOT, TIMEOUT
+from tests.event_process import ROOT, TIMEOUT
 from tests.process.harness import HARNESSES, Ledger
 from tests.process.step_victims import ROWS, TYPES, jobs
 

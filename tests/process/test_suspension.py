@@ -11,8 +11,9 @@ from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
 from holdfast.registry.jobs import AnyJobType
+from tests.event_process import TIMEOUT
 from tests.freezing import freeze
-from tests.process.fleet import TIMEOUT, Fleet
+from tests.process.fleet import Fleet
 from tests.process.handlers import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 from tests.process.harness import Harness
 from tests.waiting import wait_until

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import queue as queues
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,61 +16,27 @@ import pytest
 
 from holdfast import AttemptsExhausted, SyncQueue
 from holdfast.stores.address import open_store
+from tests.event_process import ROOT, TIMEOUT, EventProcess
 from tests.freezing import freeze, is_write_locked
 from tests.leases import expire_leases
 from tests.queue.addresses import ADDRESSES
 
-ROOT = Path(__file__).parents[2]
-TIMEOUT = 120.0
 
-
-class Consumer:
+class Consumer(EventProcess[list[str]]):
     """A consumer's process, whose events can be waited for."""
 
     def __init__(self, address: str, **options: Any) -> None:
         given = {"visibility_timeout": 60, "poll_interval": 0.5, "concurrency": 4, **options}
-        command = [sys.executable, "-m", "tests.queue.consumer", address, json.dumps(given)]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        self.received: list[list[str]] = []
-        self._lines: queues.SimpleQueue[list[str] | None] = queues.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        super().__init__("tests.queue.consumer", address, json.dumps(given))
         self.receive("started")
 
     def receive(self, *wanted: str) -> list[str]:
         """The next event that begins with these values."""
         deadline = time.monotonic() + TIMEOUT
-        while (event := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
+        while True:
+            event = self.next_event(deadline, wanted)
             if event[: len(wanted)] == list(wanted):
                 return event
-        raise AssertionError(f"the consumer ended without {wanted}: {self.received}")
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(TIMEOUT)
-
-    def terminate(self) -> int:
-        """Send SIGTERM and return the exit code. All events have been read then."""
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(TIMEOUT)
-        self._reader.join(TIMEOUT)
-        return code
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.kill()
-        self._reader.join(TIMEOUT)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            event = json.loads(line)
-            self.received.append(event)
-            self._lines.put(event)
-        self._lines.put(None)
 
 
 class Harness:
@@ -157,7 +121,7 @@ def test_a_killed_consumers_job_is_finished_by_another(harness: Harness) -> None
         "process": second.process.pid,
     }
     assert second.terminate() == 0
-    assert ["stalled", "a"] in second.received
+    assert ["stalled", "a"] in second.events
 
 
 def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(harness: Harness) -> None:
@@ -188,7 +152,7 @@ def test_a_frozen_consumer_that_wakes_up_can_write_nothing(harness: Harness) -> 
     assert result["process"] == quick.process.pid
     assert frozen.terminate() == 0
     assert harness.queue.result("a") == result
-    assert not [event for event in frozen.received if event[:2] == ["completed", "a"]]
+    assert not [event for event in frozen.events if event[:2] == ["completed", "a"]]
 
 
 def test_a_consumer_that_is_stopped_releases_its_job_at_once(harness: Harness) -> None:
@@ -200,7 +164,7 @@ def test_a_consumer_that_is_stopped_releases_its_job_at_once(harness: Harness) -
     assert first.terminate() == 0
 
     second.receive("begun", "a", "1")
-    assert [event for event in first.received if event[0] in ("requeued", "stopped")] == [
+    assert [event for event in first.events if event[0] in ("requeued", "stopped")] == [
         ["requeued", "a"],
         ["stopped"],
     ]
@@ -215,4 +179,4 @@ def test_of_many_processes_that_enqueue_one_id_one_makes_a_job(harness: Harness)
 
     assert consumer.terminate() == 0
     assert results == [results[0]] * 4
-    assert len([event for event in consumer.received if event[:2] == ["begun", "a"]]) == 1
+    assert len([event for event in consumer.events if event[:2] == ["begun", "a"]]) == 1
