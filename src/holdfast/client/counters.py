@@ -99,17 +99,17 @@ def _error(grouped: GroupedErrors) -> FrequentError:
     group, failed, retried, minutes = grouped
     summary = read_summary(group.summary)
     return FrequentError(
-        group.fingerprint,
-        group.type,
-        summary.exception,
-        summary.message,
-        summary.frame,
-        failed,
-        retried,
-        to_datetime(group.first_at),
-        to_datetime(group.last_at),
-        group.example,
-        [(to_datetime(minute * MINUTE), count) for minute, count in minutes],
+        fingerprint=group.fingerprint,
+        type=group.type,
+        exception=summary.exception,
+        message=summary.message,
+        frame=summary.frame,
+        failed=failed,
+        retried=retried,
+        first=to_datetime(group.first_at),
+        last=to_datetime(group.last_at),
+        example=group.example,
+        minutes=[(to_datetime(minute * MINUTE), count) for minute, count in minutes],
     )
 
 

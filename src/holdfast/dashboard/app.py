@@ -46,15 +46,15 @@ def dashboard(
     _require_one(authorize, token, insecure=insecure)
     changes = Changes(client)
     settings = DashboardSettings(
-        client,
-        authorize,
-        None if token is None else TokenLogin(token),
-        read_only,
-        timeout,
-        NAVIGATION,
-        changes,
-        BulkRunner(client.store),
-        Shared(client),
+        client=client,
+        authorize=authorize,
+        login=None if token is None else TokenLogin(token),
+        read_only=read_only,
+        timeout=timeout,
+        pages=NAVIGATION,
+        changes=changes,
+        bulk=BulkRunner(client.store),
+        shared=Shared(client),
     )
 
     @asynccontextmanager

@@ -127,8 +127,9 @@ class Declaration:
         if function is not None:
             return self._declare(function)
         options = TypeOptions(
-            retry, lease, timeout, priority, keep, on_blocker_failure, executor, renew_interval, on_failure, limits,
-            blockers,
+            retry=retry, lease=lease, timeout=timeout, priority=priority, keep=keep,
+            on_blocker_failure=on_blocker_failure, executor=executor, renew_interval=renew_interval,
+            on_failure=on_failure, limits=limits, blockers=blockers,
         )  # fmt: skip
         return Declaration(self._jobs, handled=self._handled, name=name, options=options)
 
