@@ -22,7 +22,8 @@ demo: .venv/runtime  ## run chains in the terminal, on a temporary SQLite file
 QUICK_CASES := not polling and (not keeps_the_contract or (sync and not async and not sharded))
 quick: lint  ## under a minute: lint, unit tests, memory and SQLite conformance, worker tests
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal $(NO_SERVER) -k "$(QUICK_CASES)" \
-	    tests/unit tests/conformance/test_stores.py tests/worker --ignore tests/worker/test_processes.py
+	    tests/unit tests/conformance/test_stores.py tests/worker --ignore tests/worker/test_processes.py \
+	    --ignore tests/worker/test_process_aborts.py
 
 # Three processes, also on two cores: most of the time the tests wait for servers. Each process starts its own servers.
 # Conformance cases make blocking calls on Redis and async calls on Valkey; both on both with HOLDFAST_EVERY_CASE=1.

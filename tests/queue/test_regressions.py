@@ -1,6 +1,7 @@
 """The known defects of the queue that served as the model: a test for each, on every store.
 
-Other files of this folder test some of them in more detail. Here the list is complete.
+Other files of this folder test some of them in more detail. The list is complete here and in
+`test_consumer_regressions.py`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,9 @@ from holdfast import (
     Queue,
     Queued,
     QueueJob,
-    Reaper,
     WaitTimeout,
 )
-from holdfast.engine.operations import Filter, ListJobs, Prune, Reap, Settle
-from holdfast.testing.builders import completed
+from holdfast.engine.operations import Filter, ListJobs, Prune
 from holdfast.testing.conformance import StoreFactory
 from tests.queue.harness import LEASE, Handler, Harness, Recorder, fail, fail_until, soon
 
@@ -52,7 +51,7 @@ async def test_an_updated_time_to_live_holds(harness: Harness) -> None:
         assert await queue.result("a") == 1
 
 
-async def test_what_has_expired_does_not_pile_up_under_steady_traffic(harness: Harness) -> None:
+async def test_expired_results_do_not_accumulate_under_load(harness: Harness) -> None:
     async with harness.queue(Handler(), result_ttl=1) as queue:
         for number in range(20):
             await soon(queue.enqueue_and_wait(f"job-{number}", number))
@@ -189,7 +188,7 @@ async def test_max_retries_are_retries_and_not_attempts(harness: Harness) -> Non
     assert [job.attempts for job in handler.jobs] == [1, 2, 3, 4]
 
 
-async def test_a_listener_that_raises_does_not_run_the_job_again(harness: Harness) -> None:
+async def test_a_callback_that_raises_does_not_run_the_job_again(harness: Harness) -> None:
     def spoil(id: str) -> None:
         raise RuntimeError("a broken listener")
 
@@ -234,115 +233,13 @@ async def test_an_undecodable_message_does_not_block_its_id_forever(harness: Har
         assert await soon(queue.enqueue_and_wait("a", "readable")) == "readable"
 
 
-async def test_a_status_does_not_always_say_no_attempts(harness: Harness) -> None:
+async def test_a_status_contains_the_number_of_attempts(harness: Harness) -> None:
     async with harness.queue(Handler(fail_until(3)), max_retries=2) as queue:
         await soon(queue.enqueue_and_wait("a", 1))
         status = await queue.status("a")
 
     assert status is not None
     assert status.attempts == 3
-
-
-# Recovery
-
-
-async def test_a_worker_that_dies_between_taking_and_running_a_job_does_not_lose_it(harness: Harness) -> None:
-    async with harness.queue() as producer:
-        await producer.enqueue("a", 1)
-        await harness.claim()
-        harness.clock.advance(LEASE)
-        async with harness.queue(Handler()):
-            assert await soon(producer.enqueue_and_wait("a", 1)) == 1
-
-
-async def test_a_job_that_always_stalls_is_not_run_without_bound(harness: Harness) -> None:
-    async with harness.queue(max_retries=2) as queue:
-        await queue.enqueue("a", 1)
-        for attempt in (1, 2, 3):
-            assert (await harness.claim()).attempt == attempt
-            harness.clock.advance(LEASE)
-            await harness.store.perform(Reap(("queue:emails",), (), 10))
-        status = await queue.status("a")
-
-    assert status is not None
-    assert (status.state, status.attempts) == ("failed", 3)
-
-
-async def test_a_zombies_late_result_is_refused(harness: Harness) -> None:
-    async with harness.queue() as producer:
-        await producer.enqueue("a", 1)
-        zombie = await harness.claim()
-        harness.clock.advance(LEASE)
-        async with harness.queue(Handler(lambda job: "right")):
-            assert await soon(producer.enqueue_and_wait("a", 1)) == "right"
-        (answer,) = await harness.store.perform(Settle((completed(zombie, b'"late"'),)))
-
-        assert answer.lost == "already_completed"
-        assert await producer.result("a") == "right"
-
-
-async def test_a_worker_whose_id_has_colons_is_recovered_from(harness: Harness) -> None:
-    stuck = Handler(hold=True)
-    async with harness.queue(stuck, worker_id="host:1:2", visibility_timeout=3600) as queue:
-        await queue.enqueue("a", 1)
-        await stuck.begun()
-        harness.clock.advance(3600)
-        reaper = Reaper(harness.store, interval=0.02)
-        recorder = Recorder(reaper, ("stalled",))
-        async with reaper:
-            await recorder.receive("stalled", "a")
-        stuck.let_go()
-
-
-async def test_a_reaper_of_a_named_queue_works(harness: Harness) -> None:
-    async with harness.queue(name="named") as queue:
-        await queue.enqueue("a", 1)
-        await harness.claim(name="named")
-        harness.clock.advance(LEASE)
-        reaper = Reaper(harness.store, queues=["named"], interval=0.02)
-        recorder = Recorder(reaper, ("stalled", "leadership_acquired"))
-        async with reaper:
-            await recorder.receive("leadership_acquired")
-            await recorder.receive("stalled", "a", "named")
-
-
-# Stopping, and several queues on one store
-
-
-async def test_a_job_that_outlives_the_stop_is_not_lost(harness: Harness) -> None:
-    stuck = Handler(hold=True)
-    async with harness.queue() as producer:
-        async with harness.queue(stuck, grace=0):
-            await producer.enqueue("a", 1)
-            await stuck.begun()
-        async with harness.queue(Handler()):
-            assert await soon(producer.enqueue_and_wait("a", 1)) == 1
-
-
-async def test_a_stopped_queue_takes_no_further_job_along(harness: Harness) -> None:
-    stopped = Handler()
-    async with harness.queue(stopped):
-        pass
-    async with harness.queue() as producer:
-        await producer.enqueue("a", 1)
-        async with harness.queue(Handler()):
-            assert await soon(producer.enqueue_and_wait("a", 1)) == 1
-
-    assert stopped.jobs == []
-
-
-async def test_what_is_given_back_goes_to_the_front(harness: Harness) -> None:
-    stuck, handler = Handler(hold=True), Handler()
-    async with harness.queue() as producer:
-        async with harness.queue(stuck, concurrency=1, grace=0):
-            await producer.enqueue_many([("first", 1), ("second", 2)])
-            await stuck.begun()
-        consumer = harness.queue(handler, concurrency=1)
-        recorder = Recorder(consumer)
-        async with consumer:
-            await recorder.receive("completed", "second")
-
-    assert handler.ids == ["first", "second"]
 
 
 async def test_an_idle_queue_does_not_slow_a_busy_one_on_the_same_store(harness: Harness) -> None:

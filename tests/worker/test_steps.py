@@ -5,33 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-import msgspec
 import pytest
 
 from holdfast import (
     Attempt,
     Fail,
     MessageTimeout,
-    PayloadRefused,
     Retry,
     StepTimeout,
     SyncAttempt,
 )
-from holdfast.testing.drain import drain
 from tests.worker.harness import WorkerHarness
-
-NO_DELAY = Retry(initial=0, max_attempts=5)
-
-
-class Payment(msgspec.Struct, frozen=True):
-    id: int
-
-
-async def _run(harness: WorkerHarness, *, advance: bool = False) -> list[str]:
-    events = await drain(harness.client, advance=advance, retry=NO_DELAY, timeout=30)
-    return [event.kind for event in events]
+from tests.worker.step_runs import Payment, run
 
 
 async def test_a_later_attempt_gets_the_stored_results(harness: WorkerHarness) -> None:
@@ -56,7 +42,7 @@ async def test_a_later_attempt_gets_the_stored_results(harness: WorkerHarness) -
 
     chain = await harness.start(fulfil.bind(7))
 
-    assert await _run(harness) == ["retrying", "retrying", "completed"]
+    assert await run(harness) == ["retrying", "retrying", "completed"]
     assert (await harness.chain(chain)).output == "7 A-7"
     assert calls == ["charge", "label", "between", "between", "between"]
     steps = await harness.client.steps(chain)
@@ -84,7 +70,7 @@ async def test_steps_run_concurrently_and_share_a_name_with_each(harness: Worker
 
     chain = await harness.start(work.bind())
 
-    await _run(harness)
+    await run(harness)
 
     assert (await harness.chain(chain)).output == [0, 2, 4, 6, 8]
     assert sorted(calls) == [0, 1, 2, 3, 4]
@@ -116,7 +102,7 @@ async def test_a_name_that_is_used_twice_is_an_error_at_the_call(harness: Worker
 
     chain = await harness.start(work.bind())
 
-    await _run(harness)
+    await run(harness)
 
     found = (await harness.chain(chain)).output
     assert found is not None
@@ -147,7 +133,7 @@ async def test_a_failed_step_stores_its_error_and_runs_again(harness: WorkerHarn
         assert "flaky" in (step.error.traceback if step.error else "")
     harness.clock.advance(3600)
 
-    await _run(harness)
+    await run(harness)
 
     (step,) = await harness.client.steps(chain)
     assert (step.result, step.error, step.attempt) == (3, None, 3)
@@ -182,65 +168,10 @@ async def test_a_step_has_its_own_retry_and_timeout_within_the_attempt(harness: 
 
     chain = await harness.start(work.bind())
 
-    assert await _run(harness) == ["completed"]
+    assert await run(harness) == ["completed"]
     assert calls == ["flaky"] * 3 + ["hang"] * 2 + ["final"]
     errors = {step.name: step.error and step.error.type for step in await harness.client.steps(chain)}
     assert errors == {"flaky": None, "hang": "StepTimeout", "final": "Fail"}
-
-
-async def test_results_are_validated_and_typed(harness: WorkerHarness) -> None:
-    untyped: Any = eval("lambda value: value")  # noqa: S307 - a function without annotations
-
-    async def wrong() -> int:
-        return "text"  # type: ignore[return-value]
-
-    @harness.jobs.job
-    async def work(attempt: Attempt) -> list[str]:
-        assert await attempt.step("plain", untyped, {"a": [1, None]}) == {"a": [1, None]}
-        assert await attempt.step("returns", untyped, Payment(3), returns=Payment) == Payment(3)
-        found: list[str] = []
-        calls: list[tuple[str, Any, tuple[Any, ...]]] = [
-            ("tuple", untyped, ((1, 2),)),
-            ("struct", untyped, (Payment(1),)),
-            ("wrong", wrong, ()),
-        ]
-        for name, function, args in calls:
-            try:
-                await attempt.step(name, function, *args)
-            except PayloadRefused as error:
-                found.append(str(error))
-        return found
-
-    chain = await harness.start(work.bind())
-
-    assert await _run(harness) == ["completed"]
-    found = (await harness.chain(chain)).output
-    assert found is not None
-    assert [name in text for name, text in zip(("'tuple'", "'struct'", "'wrong'"), found, strict=True)] == [True] * 3
-
-
-async def test_a_stored_result_that_no_longer_matches_names_the_step_the_value_and_the_command(
-    harness: WorkerHarness,
-) -> None:
-    async def old() -> dict[str, int]:
-        return {"amount": 5}
-
-    async def new() -> Payment:
-        raise AssertionError
-
-    @harness.jobs.job(retry=Retry(initial=0, max_attempts=2))
-    async def work(attempt: Attempt) -> None:
-        await attempt.step("charge", old if attempt.job.attempt == 1 else new)
-        raise ValueError("no luck")
-
-    chain = await harness.start(work.bind())
-
-    await _run(harness)
-
-    error = (await harness.chain(chain)).error
-    assert error is not None
-    assert error.type == "PayloadRefused"
-    assert all(part in error for part in ("'charge'", '{"amount":5}', f"holdfast retry {chain.id} --from-step charge"))
 
 
 async def test_step_id_is_stable_until_a_retry_from_the_step(harness: WorkerHarness) -> None:
@@ -256,15 +187,15 @@ async def test_step_id_is_stable_until_a_retry_from_the_step(harness: WorkerHarn
         raise ValueError("no luck")
 
     chain = await harness.start(work.bind())
-    await _run(harness)
+    await run(harness)
     await harness.client.retry(chain)
-    await _run(harness)
+    await run(harness)
     assert len(seen) == 4
     assert len(set(seen)) == 1
     assert len(set(seen[0])) == 3
 
     await harness.client.retry(chain, from_step="ship")
-    await _run(harness)
+    await run(harness)
 
     before, after = seen[0], seen[-1]
     assert (before[0] == after[0], before[2] == after[2]) == (True, False)
@@ -301,11 +232,11 @@ async def test_plain_handlers_have_the_same_steps(harness: WorkerHarness) -> Non
 
     chain = await harness.start(work.bind(7))
 
-    assert await _run(harness) == ["suspended"]
+    assert await run(harness) == ["suspended"]
     harness.clock.advance(3600)
-    assert await _run(harness) == ["suspended"]
+    assert await run(harness) == ["suspended"]
     await harness.client.send(chain, "label", "A-17")
-    assert await _run(harness) == ["completed"]
+    assert await run(harness) == ["completed"]
     assert (await harness.chain(chain)).output == "7 A-17 32"
     assert calls == ["charge", "reserve", "row 0", "row 1", "row 2"]
 
@@ -333,44 +264,3 @@ async def test_a_stale_attempt_stores_no_step(harness: WorkerHarness) -> None:
         go_on.set()
         assert await harness.client.wait(chain, timeout=30) == "done"
     assert await harness.client.steps(chain) == []
-
-
-async def test_options_and_keyword_arguments_of_the_function_exclude_each_other(harness: WorkerHarness) -> None:
-    async def function(*, amount: int) -> int:
-        return amount
-
-    @harness.jobs.job
-    async def work(attempt: Attempt) -> str:
-        assert await attempt.step("plain", function, amount=3) == 3
-        with pytest.raises(TypeError, match=r"functools\.partial"):
-            attempt.step("both", function, amount=3, each=1)  # type: ignore[call-overload]
-        with pytest.raises(ValueError, match="1 to 200"):
-            await attempt.step("", function, amount=3)
-        with pytest.raises(TypeError, match="JSON value"):
-            await attempt.step("each", lambda: 1, each=object())
-        return "done"
-
-    await harness.start(work.bind())
-
-    assert await _run(harness) == ["completed"]
-
-
-async def test_limits_on_the_number_and_size_of_steps(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.worker.steps.log.STEPS_LIMIT", 3)
-    monkeypatch.setattr("holdfast.worker.steps.log.SIZE_LIMIT", 100)
-
-    async def text(length: int) -> str:
-        return "x" * length
-
-    @harness.jobs.job
-    async def work(attempt: Attempt) -> None:
-        await attempt.step("a", text, 10)
-        with pytest.raises(RuntimeError, match="100 bytes"):
-            await attempt.step("b", text, 100)
-        await attempt.step("c", text, 10)
-        with pytest.raises(RuntimeError, match="3 steps"):
-            await attempt.step("d", text, 1)
-
-    await harness.start(work.bind())
-
-    assert await _run(harness) == ["completed"]
