@@ -187,6 +187,11 @@ create table "holdfast".event (
     worker text
 );
 
+-- Record that a chain with one job was created. Called only if there is a listener.
+create function "holdfast".record_created(at bigint, id text, type text) returns boolean language sql volatile
+    as $$ insert into "holdfast".event (at, kind, job_id, chain_id, type, attempt) values ($1, 'created', $2, $2, $3, 0)
+          returning true $$;
+
 -- Written in a transaction of the application. If a mark exists later, that transaction has committed.
 create table "holdfast".mark (
     id text collate "C" primary key,
@@ -688,9 +693,26 @@ begin
     if exists (select 1 from (select $8) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'keep is out of range' using errcode = '22023'; end if;
     if exists (select 1 from (select $9) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'dedup_for is out of range' using errcode = '22023'; end if;
     if exists (select 1 from (select $11) given (value) where not (value in ('wait', 'fail', 'when_failed', 'when_ended'))) then raise exception 'on_blocker_failure is out of range' using errcode = '22023'; end if;
-    return query with clock as materialized ( select "holdfast".clock(null::bigint) as now ), created as ( insert into "holdfast".job (id, type, chain_id, status, priority, created_at, scheduled_at, max_attempts, timeout, keep, dedup_for, details, on_blocker_failure, input) select $1::text, $2::text, $1::text, 'pending', $3::bigint, clock.now, greatest(clock.now, coalesce($4::bigint, clock.now + $5::bigint)), $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::text, $11::text, $12::bytea from clock on conflict (id) do nothing returning seq ), counted as ( insert into "holdfast".tally (type, jobs, minute) select $2::text, 1, clock.now / 60000000 from created, clock ), recorded as ( insert into "holdfast".event (at, kind, job_id, chain_id, type, attempt) select clock.now, 'created', $1::text, $1::text, $2::text, 0 from created, clock where exists (select 1 from "holdfast".listener where listener.until > clock.now) ) select array(select created.seq from created), clock.now, exists (select 1 from "holdfast".listener where listener.until > clock.now) from clock;
+    return query with created as ( insert into "holdfast".job (id, type, chain_id, status, priority, created_at, scheduled_at, max_attempts, timeout, keep, dedup_for, details, on_blocker_failure, input) select $1::text, $2::text, $1::text, 'pending', $3::bigint, clock.now, greatest(clock.now, coalesce($4::bigint, clock.now + $5::bigint)), $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::text, $11::text, $12::bytea from (select "holdfast".clock(null::bigint) as now offset 0) clock on conflict (id) do nothing returning seq, created_at ), counted as ( insert into "holdfast".tally (type, jobs, minute) select $2::text, 1, created.created_at / 60000000 from created ) select array[created.seq], created.created_at, exists (select 1 from "holdfast".listener where listener.until > created.created_at) and "holdfast".record_created(created.created_at, $1::text, $2::text) from created;
 end $function$;
 revoke all on function "holdfast".start_insert_job(text, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, text, text, bytea) from public;
+
+create function "holdfast".start_insert_similar_jobs(text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, text, text, text[], bytea[]) returns table (_1 bigint[], _2 bigint, _3 boolean)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $function$
+begin
+    if exists (select 1 from (select $1) given (value) where not (char_length(value) between 1 and 512)) then raise exception 'type is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $2) given (value) where not (value between -2147483648 and 2147483647)) then raise exception 'priority is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $3) given (value) where not (value between -1000000000000000000 and 1000000000000000000)) then raise exception 'at is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $4) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'delay is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $5) given (value) where not (value between 0 and 2147483647)) then raise exception 'max_attempts is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $6) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'timeout is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $7) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'keep is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $8) given (value) where not (value between 0 and 3162240000000000)) then raise exception 'dedup_for is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from (select $10) given (value) where not (value in ('wait', 'fail', 'when_failed', 'when_ended'))) then raise exception 'on_blocker_failure is out of range' using errcode = '22023'; end if;
+    if exists (select 1 from unnest($11) given (value) where not (char_length(value) between 1 and 512)) then raise exception 'ids is out of range' using errcode = '22023'; end if;
+    return query with clock as materialized ( select "holdfast".clock(null::bigint) as now ), created as ( insert into "holdfast".job (id, type, chain_id, status, priority, created_at, scheduled_at, max_attempts, timeout, keep, dedup_for, details, on_blocker_failure, input) select new.id, $1::text, new.id, 'pending', $2::bigint, clock.now, greatest(clock.now, coalesce($3::bigint, clock.now + $4::bigint)), $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::text, $10::text, new.input from clock, unnest($11::text[], $12::bytea[]) with ordinality new (id, input, place) order by new.place on conflict (id) do nothing returning seq, id ), counted as ( insert into "holdfast".tally (type, jobs, minute) select $1::text, count(*), clock.now / 60000000 from created, clock group by clock.now ), recorded as ( insert into "holdfast".event (at, kind, job_id, chain_id, type, attempt) select clock.now, 'created', created.id, created.id, $1::text, 0 from created, clock where exists (select 1 from "holdfast".listener where listener.until > clock.now) order by created.seq ) select array(select created.seq from created order by created.seq), clock.now, exists (select 1 from "holdfast".listener where listener.until > clock.now) from clock;
+end $function$;
+revoke all on function "holdfast".start_insert_similar_jobs(text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, text, text, text[], bytea[]) from public;
 
 create function "holdfast".start_insert_jobs(text[], text[], bytea[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], text[], text[], int[], int[], boolean[], text[], text[], text[], int[], text[]) returns table (_1 bigint[], _2 bigint, _3 boolean)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $function$

@@ -1,25 +1,49 @@
 -- insert_job: insert one job without blockers, the first of its chain.
--- As insert_jobs, without the arrays: for a single job, most of the time is the setup of the statement.
-with clock as materialized (
-    select holdfast.clock(:now::bigint) as now
-), created as (
+-- As insert_jobs, without the arrays: for a single job, most of the time is the setup of the statement. So the event is
+-- written by a function, which costs nothing unless it is called.
+-- offset 0: the clock is read once.
+with created as (
     insert into holdfast.job (id, type, chain_id, status, priority, created_at, scheduled_at, {options}, details,
                               on_blocker_failure, input)
     select :id::text, :type::text, :id::text, 'pending', :priority::bigint, clock.now,
            greatest(clock.now, coalesce(:at::bigint, clock.now + :delay::bigint)), {options: :*::bigint},
            :details::text, :on_blocker_failure::text, :input::bytea
-      from clock
+      from (select holdfast.clock(:now::bigint) as now offset 0) clock
         on conflict (id) do nothing
-    returning seq
+    returning seq, created_at
 ), counted as (
-    insert into holdfast.tally (type, jobs, minute) select :type::text, 1, clock.now / 60000000 from created, clock
+    insert into holdfast.tally (type, jobs, minute) select :type::text, 1, created.created_at / 60000000 from created
+)
+select array[created.seq], created.created_at,
+       exists (select 1 from holdfast.listener where listener.until > created.created_at)
+       and holdfast.record_created(created.created_at, :id::text, :type::text)
+  from created
+
+-- insert_similar_jobs: insert jobs without blockers, in order, that differ only in their ids and inputs.
+-- As insert_jobs, with two arrays: each array costs every row a function call. Returns one row for all.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+), created as (
+    insert into holdfast.job (id, type, chain_id, status, priority, created_at, scheduled_at, {options}, details,
+                              on_blocker_failure, input)
+    select new.id, :type::text, new.id, 'pending', :priority::bigint, clock.now,
+           greatest(clock.now, coalesce(:at::bigint, clock.now + :delay::bigint)), {options: :*::bigint},
+           :details::text, :on_blocker_failure::text, new.input
+      from clock, unnest(:ids::text[], :inputs::bytea[]) with ordinality new (id, input, place)
+     order by new.place
+        on conflict (id) do nothing
+    returning seq, id
+), counted as (
+    insert into holdfast.tally (type, jobs, minute)
+    select :type::text, count(*), clock.now / 60000000 from created, clock group by clock.now
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt)
-    select clock.now, 'created', :id::text, :id::text, :type::text, 0
+    select clock.now, 'created', created.id, created.id, :type::text, 0
       from created, clock
      where exists (select 1 from holdfast.listener where listener.until > clock.now)
+     order by created.seq
 )
-select array(select created.seq from created), clock.now,
+select array(select created.seq from created order by created.seq), clock.now,
        exists (select 1 from holdfast.listener where listener.until > clock.now)
   from clock
 

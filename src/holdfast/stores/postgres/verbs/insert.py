@@ -20,6 +20,10 @@ _INSERT_ALONE = SQL["insert_job"]
 _INSERT_NEW = for_new_ids(_INSERT)
 """`on conflict` costs each row an index lookup and a WAL entry. The first try with generated ids does not need it."""
 _INSERT_ALONE_NEW = for_new_ids(_INSERT_ALONE)
+_INSERT_SIMILAR = SQL["insert_similar_jobs"]
+_INSERT_SIMILAR_NEW = for_new_ids(_INSERT_SIMILAR)
+_OWN: Final = frozenset({"id", "chain_id", "input", "chosen"})
+"""The fields in which similar jobs may differ."""
 
 PART: Final = 1000
 """Jobs per statement. With more jobs, the next part is encoded while the server executes the previous one."""
@@ -50,12 +54,16 @@ def insert_plain(context: PlanContext, jobs: Sequence[NewJob], *, notify: Statem
     if len(jobs) == 1 and jobs[0].track is None:
         sql = _INSERT_ALONE_NEW if unused else _INSERT_ALONE
         return (yield _notifying(Statement(sql, _alone(context, jobs[0])), notify))
-    sql = _INSERT_NEW if unused else _INSERT
+    parameters = _similar if _are_similar(jobs) else _columns
+    if parameters is _similar:
+        sql = _INSERT_SIMILAR_NEW if unused else _INSERT_SIMILAR
+    else:
+        sql = _INSERT_NEW if unused else _INSERT
     if len(jobs) <= PART:
-        return (yield _notifying(Statement(sql, _columns(context, jobs)), notify))
+        return (yield _notifying(Statement(sql, parameters(context, jobs)), notify))
     parts = (jobs[first : first + PART] for first in range(0, len(jobs), PART))
     yield Begin()
-    return (yield Many(sql, (_columns(context, part) for part in parts)))
+    return (yield Many(sql, (parameters(context, part) for part in parts)))
 
 
 def _notifying(statement: Statement, notify: Statement | None) -> Statement | NotifyingStatement:
@@ -66,6 +74,21 @@ def _alone(context: PlanContext, job: NewJob) -> Parameters:
     return {**asdict(job), "now": context.now or context.clock}
 
 
+def _similar(context: PlanContext, jobs: Sequence[NewJob]) -> Parameters:
+    return {**_alone(context, jobs[0]), "ids": [job.id for job in jobs], "inputs": [job.input for job in jobs]}
+
+
+def _are_similar(jobs: Sequence[NewJob]) -> bool:
+    """Whether jobs without lanes differ only in their ids and inputs."""
+    return jobs[0].track is None and all(
+        column.count(column[0]) == len(column) for field, column in _by_field(jobs).items() if field not in _OWN
+    )
+
+
+def _by_field(jobs: Sequence[NewJob]) -> dict[str, tuple[Any, ...]]:
+    return dict(zip(NewJob.__struct_fields__, zip(*map(astuple, jobs), strict=True), strict=True))
+
+
 def _columns(
     context: PlanContext,
     jobs: Sequence[NewJob],
@@ -73,7 +96,7 @@ def _columns(
     open_blockers: Sequence[int] = (),
     awaited: Collection[str] = (),
 ) -> Parameters:
-    column = dict(zip(NewJob.__struct_fields__, zip(*map(astuple, jobs), strict=True), strict=True))
+    column = _by_field(jobs)
     continues = any(column["index"])
     named = [(job.id, index, chain_id) for job in jobs for index, chain_id in enumerate(job.after)]
     return {

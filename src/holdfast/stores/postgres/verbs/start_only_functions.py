@@ -149,6 +149,7 @@ _INSERTED: Final = ("bigint[]", "bigint", "boolean")
 FUNCTIONS: Final = (
     StartFunction("moment", ("bigint", "boolean"), _NOW),
     StartFunction("insert_job", _INSERTED, _NOW),
+    StartFunction("insert_similar_jobs", _INSERTED, _NOW),
     StartFunction("insert_jobs", _INSERTED, {**_NOW, "chain_ids": "'{}'::text[]", "chain_indexes": "'{}'::int[]"}),
     StartFunction("find_ids", ("text", "text")),
     StartFunction("find_keys", ("bigint", "text")),

@@ -162,6 +162,11 @@ create table holdfast.event (
     worker text
 );
 
+-- Record that a chain with one job was created. Called only if there is a listener.
+create function holdfast.record_created(at bigint, id text, type text) returns boolean language sql volatile
+    as $$ insert into holdfast.event (at, kind, job_id, chain_id, type, attempt) values ($1, 'created', $2, $2, $3, 0)
+          returning true $$;
+
 -- Written in a transaction of the application. If a mark exists later, that transaction has committed.
 create table holdfast.mark (
     id text collate "C" primary key,

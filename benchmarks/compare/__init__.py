@@ -1,0 +1,1 @@
+"""Compares starts and drains of two commits that take turns."""
