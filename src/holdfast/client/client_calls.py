@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.client import plugged_starts
-from holdfast.client.new_jobs import new_chain, with_start_options
+from holdfast.client.new_jobs import new_chain
 from holdfast.client.placed_chains import placed_chains
 from holdfast.client.waiting import ChainSubscription, WaitProcedure, outcome
 from holdfast.core.details import NO_DETAILS, JobDetails
@@ -74,12 +74,12 @@ class ClientCalls:
     def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Procedure[list[Chain[Any]]]:
         sent = NO_DETAILS if trace is None else JobDetails(trace=trace)
         if self._sharded:
-            new = yield from placed_chains([with_start_options(bound, {}) for bound in bounds], sent)
+            new = yield from placed_chains(bounds, sent)
         else:
-            new = tuple([new_chain(with_start_options(bound, {}), sent) for bound in bounds])
+            new = tuple([new_chain(bound, sent) for bound in bounds])
         check_batch(new)
-        started = yield from plugged_starts.start(self.jobs, new)
         jobs = self.jobs
+        started = yield from plugged_starts.start(jobs, new)
         if self._has_registry:
             for bound in bounds:
                 if bound.type.name not in self._started:

@@ -148,13 +148,17 @@ def _refuse(given: Any, imperative: str, participle: str) -> NoReturn:
 
 
 def bound_list(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
-    """The bound calls as a list. TypeError for a single bound call or a job type."""
+    """The bound calls as a list. TypeError for a single bound call, and for anything else than bound calls."""
     if isinstance(bounds, Bound | JobType):
         name = bounds.type.name if isinstance(bounds, Bound) else bounds.name
         raise TypeError(
             f"start_many takes a list of calls: start_many([{name}.bind(...), ...]), or start one by start()"
         )
-    return list(bounds)
+    given = list(bounds)
+    for bound in given:
+        if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            _refuse(bound, "start", "started")
+    return given
 
 
 def with_id(bound: Bound[T], store: Store) -> tuple[Bound[T], str]:

@@ -9,7 +9,6 @@ from holdfast.core import counters
 from holdfast.core.clock import Micros
 from holdfast.core.counters import KEPT_MINUTES, TOTAL, CounterChange, Kind, minute_of
 from holdfast.core.error_groups import KEPT, StoredFailure, add_failures
-from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record
 
 if TYPE_CHECKING:
@@ -21,12 +20,12 @@ ADDED_UP_AT = 1000
 _NEW = ""
 
 
-def count_started(state: State, jobs: Sequence[NewJob]) -> None:
-    """Count created jobs."""
-    minute = minute_of(state.now())
+def count_started(state: State, types: Sequence[str], now: Micros) -> None:
+    """Count created jobs of these types."""
+    minute = minute_of(now)
     numbers: dict[str, int] = {}
-    for job in jobs:
-        numbers[job.type] = numbers.get(job.type, 0) + 1
+    for type in types:
+        numbers[type] = numbers.get(type, 0) + 1
     for type, number in numbers.items():
         place = type, minute
         state.set(state.started, place, state.started.get(place, 0) + number)

@@ -34,8 +34,8 @@ def complete(state: State, op: Complete) -> Settled:
         state.hints.lost.add(job.id)
     for completion in op.completions:
         if completion.continuation is not None:
-            add(state, completion.continuation)
-            counting.count_started(state, [completion.continuation])
+            add(state, completion.continuation, now)
+            counting.count_started(state, [completion.continuation.type], now)
         changes = NOT_HELD | {"status": Status.COMPLETED, "finished_at": now}
         state.change(job, "completed", **changes, output=completion.output, error=None)
         counting.count(state, job, "completed", now)

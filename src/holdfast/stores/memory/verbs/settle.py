@@ -42,7 +42,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
         job = replace(job, keep=settlement.keep)
     begun = (job.started_at or now) + settlement.ahead
     if settlement.starts or settlement.continuation is not None:
-        refused = _start_others(state, settlement)
+        refused = _start_others(state, settlement, now)
         if refused is not None:
             return Settled(refused=refused)
     if settlement.status is Status.COMPLETED:
@@ -60,7 +60,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
     return _WRITTEN
 
 
-def _start_others(state: State, settlement: Settlement) -> HoldfastError | None:
+def _start_others(state: State, settlement: Settlement, now: Micros) -> HoldfastError | None:
     """Create the side chains and the continuation, or nothing if one of them is refused: then why."""
     starts, next_job = settlement.starts, settlement.continuation
     refused = check_starts(state, starts, settlement.expected) if starts else None
@@ -71,8 +71,8 @@ def _start_others(state: State, settlement: Settlement) -> HoldfastError | None:
     if starts:
         start(state, Start(starts))
     if next_job is not None:
-        add(state, next_job)
-        counting.count_started(state, [next_job])
+        add(state, next_job, now)
+        counting.count_started(state, [next_job.type], now)
     return None
 
 

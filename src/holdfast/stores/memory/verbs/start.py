@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.blocker_types import wrong_blocker
+from holdfast.core.clock import Micros
 from holdfast.core.lifecycle import DedupScope, NewJob, create, key_taken_until
 from holdfast.core.record import ChainRecord, Status
 from holdfast.core.replacing import replaces
@@ -19,16 +20,22 @@ def start(state: State, op: Start) -> list[Started]:
     found = _duplicates(state, op.jobs)
     if (refused := _refused(state, op.jobs, found)) is not None:
         raise refused
-    counting.count_started(state, [job for job, chain in zip(op.jobs, found, strict=True) if chain is None])
+    now = state.now()
+    counting.count_started(state, [job.type for job, chain in zip(op.jobs, found, strict=True) if chain is None], now)
     for job, chain in zip(op.jobs, found, strict=True):
         if chain is None:
-            add(state, job)
+            add(state, job, now)
         elif replaces(job, chain.first.id):
             replace_chain(state, chain.first.id, job)
     return [
-        Started(state.need_chain(job.id if chain is None else chain.first.id), deduplicated=chain is not None)
+        _created(state, job) if chain is None else Started(state.need_chain(chain.first.id), deduplicated=True)
         for job, chain in zip(op.jobs, found, strict=True)
     ]
+
+
+def _created(state: State, job: NewJob) -> Started:
+    record = state.jobs[job.id]
+    return Started(ChainRecord(record, record), deduplicated=False)
 
 
 def preview(state: State, op: PreviewStart) -> list[ChainRecord | None]:
@@ -64,20 +71,20 @@ def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ..
     return _refused(state, jobs, found)
 
 
-def add(state: State, job: NewJob) -> None:
+def add(state: State, job: NewJob, now: Micros) -> None:
     """Create a job. It is blocked if a blocker is not completed. The caller counts it."""
-    now = state.now()
     state.seq += 1
-    waiting = wait_for(state, job)
-    record = create(job, now, state.seq, status=waiting.status, open_blockers=waiting.open_blockers)
     state.append(state.chains, job.chain_id, job.id)
     if job.key is not None and job.index == 0:
         state.append(state.keys, (job.type, job.key), job.id)
-    if job.after:
-        name_blockers(state, record, job.after)
+    if not job.after:
+        state.put(create(job, now, state.seq), "created")
+        return
+    waiting = wait_for(state, job)
+    record = create(job, now, state.seq, status=waiting.status, open_blockers=waiting.open_blockers)
+    name_blockers(state, record, job.after)
     state.put(record, "created")
-    if job.after:
-        end_at_once(state, record, waiting)
+    end_at_once(state, record, waiting)
 
 
 def check_continuation(
