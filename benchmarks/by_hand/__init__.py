@@ -1,0 +1,1 @@
+"""The same work written by hand: one file per store, and the worker that they share."""
