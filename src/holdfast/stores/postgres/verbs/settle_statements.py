@@ -17,6 +17,7 @@ from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
 _COMPLETED = SQL["settle_completed"]
+_COMPLETED_ONE = SQL["settle_completed_one"]
 _CONTINUED = SQL["settle_continued"]
 _ENDED = SQL["settle_ended"]
 
@@ -38,18 +39,35 @@ def completed(
     context: PlanContext, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
 ) -> Statement | NotifyingStatement:
     """Attempts that completed their jobs. `all`: also jobs of awaited chains. `ends`: the chains end."""
-    statement = Statement(
-        _COMPLETED,
-        _claims(context, settlements)
-        | {
-            "outputs": [each.output for each in settlements],
-            "all": all,
-            "ends": ends,
-        },
-    )
+    if len(settlements) == 1 and ends and not all:
+        statement = _completed_one(context, settlements[0])
+    else:
+        statement = Statement(
+            _COMPLETED,
+            _claims(context, settlements)
+            | {
+                "outputs": [each.output for each in settlements],
+                "all": all,
+                "ends": ends,
+            },
+        )
     if all or context.notify is None:
         return statement
     return NotifyingStatement(statement, context.notify.completed([each.claim for each in settlements]))
+
+
+def _completed_one(context: PlanContext, settlement: Settlement) -> Statement:
+    return Statement(
+        _COMPLETED_ONE,
+        {
+            "now": context.now or context.clock,
+            "id": settlement.claim.job_id,
+            "token": settlement.claim.token,
+            "output": settlement.output,
+            "keep": settlement.keep,
+            "ahead": settlement.ahead,
+        },
+    )
 
 
 def continued(context: PlanContext, settlements: Sequence[Settlement]) -> Statement:
