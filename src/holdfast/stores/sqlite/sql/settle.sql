@@ -1,10 +1,11 @@
 -- settle: write the outcomes of attempts.
 
--- settle_claims: the jobs of these claims, whether other jobs wait for their chains, and whether they have lanes.
+-- settle_claims: the jobs of these claims, whether any job has blockers, and whether these jobs have lanes.
+-- Any job: for a job that is awaited, a look at its chain here would be one more search in the index.
 -- The last columns: the lane that the job holds by its row alone, null if its chain keeps an order of an earlier job, which
 -- the triggers release; whether this lane is an order; and whether a listener is registered, the same in each row.
 select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attempt, job.worker, job.started_at,
-       job.scheduled_at, exists (select 1 from holdfast_blocker blocker where blocker.chain_id = job.chain_id),
+       job.scheduled_at, exists (select 1 from holdfast_blocker),
        job.track is not null or job.in_order is not null, case when job.in_order is null then job.lane end,
        job.lane is not null and exists (select 1 from holdfast_place place where place.chain_id = job.chain_id),
        exists (select 1 from holdfast_listener where until > :now)
@@ -20,6 +21,15 @@ update holdfast_job
    set status = 'completed', output = ?, error = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null, started_at = ?, finished_at = ?, expires_at = ? + keep
  where seq = ? and status = 'running' and token = ?
+
+-- settle_completed_many: the same for many jobs, with a row of values for each.
+-- One execution takes less time than one per row. It also releases the interpreter lock for all rows at once.
+with done (output, started_at, now, ended, seq, token) as (values (?, ?, ?, ?, ?, ?))
+update holdfast_job
+   set status = 'completed', output = done.output, error = null, leased_until = null, renewed_at = null, mismatches = null,
+       mismatched_at = null, started_at = done.started_at, finished_at = done.now, expires_at = done.ended + keep
+  from done
+ where holdfast_job.seq = done.seq and holdfast_job.status = 'running' and holdfast_job.token = done.token
 
 -- settle_completed_lanes: the same for jobs with lanes. It names track, so the triggers of lanes run.
 update holdfast_job

@@ -40,7 +40,8 @@ class ClaimedJob(NamedTuple):
     worker: str | None
     started_at: Micros | None
     scheduled_at: Micros
-    awaited: bool
+    may_be_awaited: bool
+    """Whether any job has blockers."""
     has_lanes: bool
     lane: str | None
     """The lane that it holds by its row alone."""
@@ -94,6 +95,7 @@ def _complete(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> 
     if settlement.continuation is not None:
         return WRITTEN
     context.hints.finished.add(job.chain_id)
+    # Not by `may_be_awaited`: a chain that this settlement has started may wait for this one.
     unblocked = yield from blockers.completed(context, [job.chain_id])
     return Settled(unblocked=tuple(unblocked.get(job.chain_id, ())))
 
