@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import to_datetime
 from holdfast.core.details import lanes_of
 from holdfast.core.explanation import Reason, Situation
-from holdfast.core.lanes import SEPARATOR, Lane, LaneFacts, WaitingJob, rate_allows_at
+from holdfast.core.lanes import SEPARATOR, Lane, LaneFacts, Track, WaitingJob
 from holdfast.core.record import Record, Status
 
 _AFTER_FAILURE = "later jobs wait until it is retried, deleted or skipped."
@@ -21,16 +21,13 @@ def lane_reasons(situation: Situation) -> list[Reason]:
         return [Reason("order", f"It holds the {_named(lane)}: {_AFTER_FAILURE}") for lane in held]
     weights = {rule.lane: rule.weight for rule in lanes.rules}
     waiting = WaitingJob(job.seq, job.id, job.chain_id, weights=weights)
+    track = Track(lanes.track, lanes.type, lanes.priority, lanes.fair, ())
     now = situation.facts.now
-    return [
-        _reason(each, situation, weights.get(each.lane.id, 1))
-        for each in situation.lanes
-        if not each.lane.allows(waiting, now)
-    ]
+    return [_reason(each, situation) for each in situation.lanes if not each.lane.allows(track, waiting, now)]
 
 
-def _reason(facts: LaneFacts, situation: Situation, weight: int) -> Reason:
-    lane, now = facts.lane, situation.facts.now
+def _reason(facts: LaneFacts, situation: Situation) -> Reason:
+    lane = facts.lane
     named = _named(lane)
     if lane.number == 0:
         return Reason(lane.kind, f"The {named} is 0: it is paused until its number is set or reset.")
@@ -40,8 +37,8 @@ def _reason(facts: LaneFacts, situation: Situation, weight: int) -> Reason:
     if lane.kind == "order":
         front = None if lane.front is None else situation.fronts.get(lane.front)
         return Reason("order", f"The {named} runs one job at a time.{holders}{_in_front(front)}")
-    at = rate_allows_at(lane.tat, now, number=lane.number, per=lane.per, burst=lane.burst, weight=weight)
-    return Reason("rate", f"The {named} does not allow another attempt yet.", None if at is None else to_datetime(at))
+    until = None if lane.wake_at is None else to_datetime(lane.wake_at)
+    return Reason("rate", f"The {named} does not allow another attempt yet.", until)
 
 
 def _in_front(job: Record | None) -> str:

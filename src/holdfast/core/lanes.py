@@ -1,16 +1,18 @@
-"""Lanes of limits, rates and orders: what is stored with a job, and which jobs a claim takes. Pure: no clock, no I/O.
+"""Lanes of limits, rates and orders: what is stored with a job, and which jobs a lane allows. Pure: no clock, no I/O.
 
 Jobs of one type and priority that have the same lanes form a *track*. If the first job of a track must wait for a lane,
 all jobs of the track must. So a claim reads tracks, not the jobs that wait. A track that must wait is *parked* at the
 lane that it waits for, and is read again when that lane has changed.
+
+A job that waits for its weight in a rate *holds back* the other jobs of the lane that have the same or a lower priority:
+otherwise a stream of light jobs would starve it. They wait until it has begun, but not longer than one interval after
+the time at which the rate allows it: it may have been cancelled, or no worker may claim its type.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -64,8 +66,13 @@ def lane_id(name: str, key: str) -> str:
 
 
 def job_lanes(type: str, priority: int, rules: tuple[LaneRule, ...], fair: str) -> JobLanes:
-    """The lanes of a job of this type and priority. The same lanes give the same track in every process."""
-    parts = (type, priority, fair, *(text for rule in rules for text in (rule.kind, rule.lane)))
+    """The lanes of a job of this type and priority. The same lanes give the same track in every process.
+
+    Rates come last: a job that waits for another lane does not hold back its rates. Jobs that a rate does not count
+    have tracks of their own, because they do not wait for it.
+    """
+    rules = tuple(sorted(rules, key=lambda rule: rule.kind == "rate"))
+    parts = (type, priority, fair, *(part for rule in rules for part in (rule.kind, rule.lane, rule.weight > 0)))
     return JobLanes(fair_prefix(fair) + _digest(msgspec.json.encode(parts)), type, priority, fair, rules)
 
 
@@ -118,6 +125,11 @@ class Lane(msgspec.Struct, gc=False):
     """Set by a claim: when a rate allows the first of the jobs that it refused."""
     wakes: bool = False
     """Whether the stored lane has a time at which it is to be read again."""
+    held_by: str | None = None
+    """Of a rate: the track of a job that waits for its weight. It holds back jobs of its priority or a lower one."""
+    held_priority: int = 0
+    held_at: Micros = 0
+    """When the rate allows that job."""
 
     @property
     def full(self) -> bool:
@@ -137,31 +149,49 @@ class Lane(msgspec.Struct, gc=False):
                 left = interval(self.burst, number=self.number, per=self.per) - max(0, self.tat - now)
                 return max(0, left // interval(1, number=self.number, per=self.per))
 
-    def allows(self, job: WaitingJob, now: Micros) -> bool:
-        """Whether this job may start now, as far as this lane is concerned."""
+    def allows(self, track: Track, job: WaitingJob, now: Micros) -> bool:
+        """Whether this job of the track may start now, as far as this lane is concerned.
+
+        If a rate does not allow it, the job holds back those that come after it.
+        """
         match self.kind:
             case "limit":
                 return self.running < self.number
             case "order":
                 return self.number > 0 and self.running == 0 and self.front in (None, job.chain_id)
             case _:
-                if self.number == 0 or not job.counts:
+                weight = job.weights.get(self.id, 1) if job.counts else 0
+                if self.number == 0 or weight == 0:
                     return self.number > 0
-                weight = job.weights.get(self.id, 1)
-                at = rate_allows_at(
-                    self.tat, now, number=self.number, per=self.per, burst=self.burst, weight=weight
-                )  # fmt: skip
-                if at is None or weight == 0 or at <= now:
-                    return True
-                self.wake_at = at if self.wake_at is None else min(self.wake_at, at)
-                return False
+                at = self._allows_at(track, weight, now)
+                if at > now:
+                    self.wake_at = at if self.wake_at is None else min(self.wake_at, at)
+                return at <= now
 
-    def take(self, job: WaitingJob, now: Micros) -> None:
-        """Let this job start."""
+    def _allows_at(self, track: Track, weight: int, now: Micros) -> Micros:
+        """The first time at which a rate may allow this weight. A job that waits for more than 1 holds back others."""
+        one = interval(1, number=self.number, per=self.per)
+        if self.held_by not in (None, track.id) and track.priority <= self.held_priority and now < self.held_at + one:
+            return self.held_at if now < self.held_at else self.held_at + one
+        at = rate_allows_at(self.tat, now, number=self.number, per=self.per, burst=self.burst, weight=weight)
+        assert at is not None
+        # A weight above the burst can never begin: the burst was lowered after the start.
+        if at > now and 1 < weight <= self.burst:
+            self.held_by, self.held_priority, self.held_at = track.id, track.priority, at
+        return at
+
+    def holder(self, now: Micros) -> str | None:
+        """The track of the job that holds back others, if the rate allows it now."""
+        return self.held_by if self.number > 0 and now >= self.held_at else None
+
+    def take(self, track: Track, job: WaitingJob, now: Micros) -> None:
+        """Let this job of the track start."""
         if self.kind != "rate":
             self.running += 1
         elif job.counts and (weight := job.weights.get(self.id, 1)):
             self.tat = max(self.tat, now) + interval(weight, number=self.number, per=self.per)
+            if self.held_by == track.id:
+                self.held_by = None
 
 
 class LaneFacts(NamedTuple):
@@ -194,69 +224,5 @@ class Track(msgspec.Struct, gc=False):
     jobs: list[WaitingJob] = msgspec.field(default_factory=list[WaitingJob])
     parked: str | None = None
     """The lane at which it was parked when the claim read it."""
-
-
-@dataclass(slots=True)
-class Choice:
-    """What a claim takes."""
-
-    taken: list[tuple[Track, WaitingJob]] = field(default_factory=list[tuple[Track, WaitingJob]])
-    plain: int = 0
-    """How many jobs without lanes, best first."""
-    parked: dict[str, str] = field(default_factory=dict[str, str])
-    """Track to the lane that it waits for."""
-    lanes_next: bool = True
-    """Whether a job with lanes is next, at equal priority."""
-
-
-def choose(
-    tracks: Sequence[Track],
-    lanes: Mapping[str, Lane],
-    plain: Iterable[int],
-    *,
-    limit: int,
-    now: Micros,
-    lanes_next: bool,
-    unread: int | None = None,
-) -> Choice:
-    """Choose up to `limit` jobs of these tracks, in their order, and of the plain jobs with these priorities.
-
-    Higher priorities come first. At equal priority the choice alternates between plain jobs and tracks, and takes one
-    job of each track in turn. The state of the lanes is changed.
-
-    `unread`: the highest priority of further tracks, which were not read. If the tracks here must wait, the choice ends
-    before plain jobs of this priority or a lower one: one of the further tracks may be better.
-    """
-    choice = Choice(lanes_next=lanes_next)
-    by_priority: dict[int, deque[Track]] = {}
-    for track in tracks:
-        by_priority.setdefault(track.priority, deque()).append(track)
-    unclaimed: dict[int, int] = {}
-    for priority in plain:
-        unclaimed[priority] = unclaimed.get(priority, 0) + 1
-    for priority in sorted(by_priority.keys() | unclaimed.keys(), reverse=True):
-        queue, left = by_priority.get(priority, deque[Track]()), unclaimed.get(priority, 0)
-        while (queue or left) and len(choice.taken) + choice.plain < limit:
-            if not queue and unread is not None and priority <= unread:
-                return choice
-            if left and not (queue and choice.lanes_next):
-                choice.plain += 1
-                left -= 1
-                choice.lanes_next = True
-                continue
-            track = queue.popleft()
-            if not track.jobs:
-                continue
-            job = track.jobs[0]
-            for lane in track.lanes:
-                if not lanes[lane].allows(job, now):
-                    choice.parked[track.id] = lane
-                    break
-            else:
-                for lane in track.lanes:
-                    lanes[lane].take(job, now)
-                choice.taken.append((track, track.jobs.pop(0)))
-                choice.lanes_next = False
-                if track.jobs:
-                    queue.append(track)
-    return choice
+    more: bool = False
+    """Whether it has further due jobs, which the claim did not read."""

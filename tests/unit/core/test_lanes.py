@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.core.clock import SECOND, Micros
-from holdfast.core.lanes import Lane, Track, WaitingJob, choose, interval, job_lanes, rate_allows_at
+from holdfast.core.lane_choice import choose
+from holdfast.core.lanes import Lane, Track, WaitingJob, interval, job_lanes, rate_allows_at
 from holdfast.testing.lanes import limit
 
 BURST = 5
@@ -33,22 +34,22 @@ GCRA = [
 
 
 def test_gcra_agrees_with_the_table_of_throttled() -> None:
-    lane = Lane("api\x1f", "rate", 1, per=SECOND, burst=BURST)
+    lane, track = Lane("api\x1f", "rate", 1, per=SECOND, burst=BURST), _track("t", "api")
     for case, (second, volume, refused, reset) in enumerate(GCRA):
         now: Micros = round(second * SECOND)
         job = WaitingJob(1, "a", "a", weights={lane.id: volume})
 
-        assert lane.allows(job, now) is not refused, case
+        assert lane.allows(track, job, now) is not refused, case
 
         if not refused:
-            lane.take(job, now)
+            lane.take(track, job, now)
         assert max(0, lane.tat - now) == round(reset * SECOND), case
 
 
 def test_a_refused_attempt_learns_when_it_is_allowed() -> None:
     lane = Lane("api\x1f", "rate", 1, per=SECOND, burst=BURST, tat=5 * SECOND)
 
-    assert not lane.allows(WaitingJob(1, "a", "a"), 0)
+    assert not lane.allows(_track("t", "api"), WaitingJob(1, "a", "a"), 0)
     assert lane.wake_at == SECOND
     assert rate_allows_at(5 * SECOND, 0, number=1, per=SECOND, burst=BURST, weight=3) == 3 * SECOND
 

@@ -5,30 +5,17 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
-from holdfast.core.lanes import SEPARATOR, JobLanes, Lane, LaneKind, LaneRule, WaitingJob, interval, rate_allows_at
+from holdfast.core.lanes import SEPARATOR, JobLanes, Lane, LaneRule, WaitingJob, interval, rate_allows_at
 from holdfast.core.record import Record, Status
+from holdfast.stores.memory.stored_limit import Hold, StoredLimit
 from holdfast.stores.memory.tracks import StoredTrack, Tracks
 
 if TYPE_CHECKING:
     from holdfast.stores.memory.state import State
-
-
-class StoredLimit(NamedTuple):
-    """A limit, rate or order: its declaration, and the number that an operator has set."""
-
-    kind: LaneKind
-    declared: int
-    per: Micros = 0
-    burst: int = 1
-    override: int | None = None
-
-    @property
-    def number(self) -> int:
-        return self.declared if self.override is None else self.override
 
 
 class Lanes:
@@ -39,6 +26,7 @@ class Lanes:
         self.overrides: dict[str, int] = {}
         """The number of a single lane that an operator has set."""
         self.tats: dict[str, Micros] = {}
+        self.holds: dict[str, Hold] = {}
         self.counted: dict[str, int] = {}
         """Job to the number of the attempt that its rates have counted."""
         self.skipped: dict[str, bool] = {}
@@ -65,8 +53,12 @@ class Lanes:
         """The current state of a lane."""
         limit = self.limits[lane.partition(SEPARATOR)[0]]
         number = self.overrides.get(lane, limit.number)
-        running = len(self.holders.get(lane, ()))
-        return Lane(lane, limit.kind, number, limit.per, limit.burst, self.tats.get(lane, 0), running, self.front(lane))
+        found = Lane(lane, limit.kind, number, limit.per, limit.burst, self.tats.get(lane, 0))
+        found.running, found.front = len(self.holders.get(lane, ())), self.front(lane)
+        found.parked = self.tracks.has_parked(lane)
+        if hold := self.holds.get(lane):
+            found.held_by, found.held_priority, found.held_at = hold
+        return found
 
     def front(self, lane: str) -> str | None:
         """The chain at the front of an order."""
@@ -173,10 +165,22 @@ class Lanes:
             if at is not None:
                 heapq.heappush(self._wakes, (at, lane))
         state.hints.due.update(self.tracks.unpark(lane, room))
+        stored = self.tracks.by_id.get(found.holder(now) or "")
+        if stored is not None and stored.parked == lane:
+            self.tracks.make_ready(stored)
+            state.hints.due.add(stored.track.type)
 
-    def wake_at(self, at: Micros, lane: str) -> None:
-        """Wake a lane at this time."""
-        heapq.heappush(self._wakes, (at, lane))
+    def save(self, state: State, lane: Lane) -> None:
+        """Write the state of a lane after a claim."""
+        if lane.kind != "rate":
+            return
+        state.set(self.tats, lane.id, lane.tat)
+        if lane.held_by is not None:
+            state.set(self.holds, lane.id, Hold(lane.held_by, lane.held_priority, lane.held_at))
+        elif lane.id in self.holds:
+            state.drop(self.holds, lane.id)
+        if lane.wake_at is not None:
+            heapq.heappush(self._wakes, (lane.wake_at, lane.id))
 
     def wake_due(self, state: State) -> None:
         """Wake the lanes whose time has come."""
@@ -203,6 +207,7 @@ class Lanes:
             entry = heapq.heappop(stored.waiting)
             if self._waits_in(state, stored, entry):
                 entries[entry] = None
+        stored.track.more = bool(stored.waiting) and stored.waiting[0][0] <= now
         for entry in entries:
             jobs.append(self._waiting_job(state.jobs[entry[2]]))
             heapq.heappush(stored.waiting, entry)

@@ -20,9 +20,10 @@ import msgspec
 
 from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
-from holdfast.core.lanes import Lane, Track, WaitingJob, fair_prefix, interval, rate_allows_at
+from holdfast.core.lane_choice import jobs_to_read
+from holdfast.core.lanes import Track, WaitingJob, fair_prefix, interval, rate_allows_at
 from holdfast.stores.sql.lane_pass import Pass, own_lane
-from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
+from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow, lane_state, stored_hold
 from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
 R = TypeVar("R")
@@ -102,7 +103,7 @@ class LaneClaims:
         if not ids:
             return found
         states = yield from self.lock_lanes(ids)
-        found.lanes = {row[0]: _lane(row) for row in states}
+        found.lanes = {row[0]: lane_state(row) for row in states}
         found.kinds = {lane.kind for lane in found.lanes.values()}
         for lane, weight in changed.items():
             if weight and (rate := found.lanes[lane]).number > 0:
@@ -131,16 +132,20 @@ class LaneClaims:
             found.orders = {track.id: lane for track in found.tracks if (lane := _order(found, track)) is not None}
         if not found.tracks:
             return
-        number = -(-limit // len(found.tracks))
-        plain = [track for track in found.tracks if track.id not in found.orders] if ordered else found.tracks
-        rows: list[Row] = (yield self.jobs_statement(plain, number, context.now)) if plain else []
         by_id = {track.id: track for track in found.tracks}
-        for columns in rows:
-            row = JobRow(*columns)
-            jobs = by_id[row.track].jobs
-            jobs.append(_waiting_job(found, row))
-            if len(jobs) == number and row.following is not msgspec.UNSET:
-                found.following[row.track] = row.following
+        plain = [track for track in found.tracks if track.id not in found.orders] if ordered else found.tracks
+        by_number: dict[int, list[Track]] = {}
+        wanted = jobs_to_read(plain, limit)
+        for track in plain:
+            by_number.setdefault(wanted[track.priority], []).append(track)
+        for number, tracks in by_number.items():
+            for columns in (yield self.jobs_statement(tracks, number, context.now)):
+                row = JobRow(*columns)
+                track = by_id[row.track]
+                track.jobs.append(_waiting_job(found, row))
+                if len(track.jobs) == number and row.following is not msgspec.UNSET:
+                    found.following[row.track] = row.following
+                    track.more = row.following is not None and row.following <= context.now
         for id, lane in found.orders.items():
             track = by_id[id]
             front = found.fronts.get(found.lanes[lane].front or "")
@@ -180,7 +185,7 @@ class LaneClaims:
                 continue
             if lane.wake_at is None and lane.parked and lane.free(now) == 0:
                 lane.wake_at = rate_allows_at(lane.tat, now, number=lane.number, per=lane.per, burst=lane.burst)
-            lanes.append({"lane": lane.id, "tat": lane.tat, "wake_at": lane.wake_at})
+            lanes.append({"lane": lane.id, "tat": lane.tat, "wake_at": lane.wake_at, "hold": stored_hold(lane)})
         if lanes:
             yield self.rows_instruction("lane_save", lanes)
 
@@ -233,7 +238,7 @@ class LaneClaims:
             if lane.parked and lane.id not in just_parked and lane.free(context.now)
         }
         orders = [lane for lane in room if found.lanes[lane].kind == "order"]
-        fronts: list[dict[str, Any]] = []
+        fronts = self._held_back(context, found)
         for lane in orders:
             row = found.fronts.get(found.lanes[lane].front or "")
             if row is not None:
@@ -249,11 +254,16 @@ class LaneClaims:
             context.hints.due.update(type for _, type in pairs)
             found.changed = True
 
-
-def _lane(row: Row) -> Lane:
-    """A row of `lanes_state`. SQLite has numbers for truth values."""
-    id, kind, number, per, burst, tat, running, front, parked, wakes = row
-    return Lane(id, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes))
+    def _held_back(self, context: PlanContext, found: Pass) -> list[dict[str, Any]]:
+        """The tracks of jobs that hold back others and may start now. This worker may not claim their types."""
+        holders: list[dict[str, Any]] = []
+        for lane in found.lanes.values() if "rate" in found.kinds else ():
+            holder = lane.holder(context.now) if lane.kind == "rate" and lane.parked else None
+            if holder is not None and lane.id in found.choice.parked.values():
+                holders.append({"lane": lane.id, "track": holder})
+                context.hints.anything = True
+                found.changed = True
+        return holders
 
 
 def _order(found: Pass, track: Track) -> str | None:

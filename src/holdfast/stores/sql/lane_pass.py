@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.core.clock import Micros
-from holdfast.core.lanes import Choice, Lane, LaneKind, Track, choose
+from holdfast.core.lane_choice import Choice, choose
+from holdfast.core.lanes import Lane, LaneKind, Track
 from holdfast.stores.sql.lane_rows import JobRow
 
 

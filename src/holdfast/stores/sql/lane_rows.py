@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from holdfast.core.clock import Micros
+from holdfast.core.lanes import Lane
+from holdfast.stores.sql.plan import Row
+
+_HOLD = msgspec.json.Decoder(tuple[str, int, Micros])
 
 
 class WakingRow(msgspec.Struct, gc=False):
@@ -45,3 +51,18 @@ class JobRow(msgspec.Struct, gc=False):
     type: str
     following: Micros | msgspec.UnsetType | None = msgspec.UNSET
     """When the first job of the track is due that the statement did not ask for. Not in `order_jobs` of PostgreSQL."""
+
+
+def lane_state(row: Row) -> Lane:
+    """A row of `lanes_state`. SQLite has numbers for truth values."""
+    id, kind, number, per, burst, tat, running, front, parked, wakes, hold = row
+    lane = Lane(id, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes))
+    if hold is not None:
+        lane.held_by, lane.held_priority, lane.held_at = _HOLD.decode(hold)
+    return lane
+
+
+def stored_hold(lane: Lane) -> str | None:
+    """The job that holds back others in a rate: its track, its priority, and when the rate allows it."""
+    held: tuple[Any, ...] = (lane.held_by, lane.held_priority, lane.held_at)
+    return None if lane.held_by is None else msgspec.json.encode(held).decode()

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 
 from holdfast.core.details import lanes_of
-from holdfast.core.lanes import Lane, LaneFacts, LaneRule, check_override, interval, lane_id
+from holdfast.core.lanes import LaneFacts, LaneRule, check_override, interval, lane_id
 from holdfast.engine.operations import DeclareLimits, GetLanes, GetLimits, LimitReport, SetLimit
 from holdfast.engine.operations.limits import HOLDERS_SHOWN
 from holdfast.errors import LimitNotFound
 from holdfast.stores.limit_reports import LimitRow, reports, shown_lanes
 from holdfast.stores.sql.lane_claims import LanePlan, as_text
+from holdfast.stores.sql.lane_rows import lane_state
 from holdfast.stores.sql.plan import PlanContext, Statement
 
 
@@ -61,7 +62,7 @@ class LimitPlans:
         holders: dict[str, list[str]] = {}
         for lane, id in (yield Statement(self._sql["lanes_holders"], given)):
             holders.setdefault(lane, []).append(id)
-        states = {row[0]: Lane(*row[:8]) for row in rows}
+        states = {row[0]: lane_state(row) for row in rows}
         for lane, weight in (yield Statement(self._sql["lanes_refunds"], given)):
             if lane in states and states[lane].kind == "rate" and states[lane].number > 0:
                 states[lane].tat -= interval(weight, number=states[lane].number, per=states[lane].per)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
-from holdfast.core.lanes import choose
+from holdfast.core.lane_choice import choose, jobs_to_read
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs, TypeTerms
 from holdfast.stores.memory.state import State
@@ -32,7 +32,7 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     claimed: list[Record] = []
     while len(claimed) < op.limit and (more := _claim_some(state, op, terms, op.limit - len(claimed))) is not None:
         claimed += more
-    return claimed
+    return sorted(claimed, key=lambda job: -job.priority)
 
 
 def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], limit: int) -> list[Record] | None:
@@ -43,11 +43,11 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
     plain = _take_plain(state, terms, limit)
     if not stored and not plain:
         return None
-    for each in stored:
-        lanes.fill(state, each, -(-limit // len(stored)))
     tracks = [each.track for each in stored]
+    wanted = jobs_to_read(tracks, limit)
+    for each in stored:
+        lanes.fill(state, each, wanted[each.track.priority])
     states = {lane: lanes.lane(lane) for track in tracks for lane in track.lanes}
-    before = {lane: each.tat for lane, each in states.items()}
     priorities = [-priority for priority, *_ in plain]
     unread = stored[-1].track.priority if len(stored) == limit else None
     choice = choose(tracks, states, priorities, limit=limit, now=now, lanes_next=lanes.lanes_next, unread=unread)
@@ -60,11 +60,8 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
         if any(states[lane].kind == "rate" for lane in track.lanes):
             state.set(lanes.counted, job.id, state.jobs[job.id].attempt + 1)
         claimed.append(_claim(state, op, terms, job.id, now))
-    for lane, after in states.items():
-        if after.tat != before[lane]:
-            state.set(lanes.tats, lane, after.tat)
-        if after.wake_at is not None:
-            lanes.wake_at(after.wake_at, lane)
+    for after in states.values():
+        lanes.save(state, after)
     _park_or_put_back(state, stored, states, choice.parked)
     return claimed if claimed or choice.parked else None
 

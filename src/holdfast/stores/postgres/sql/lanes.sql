@@ -195,10 +195,10 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
        case when rule.kind = 'order'
             then (select place.chain_id from holdfast.place where place.lane = lane.lane order by place.position limit 1) end,
        coalesce((select true from holdfast.track where track.parked = lane.lane limit 1), false),
-       lane.wake_at is not null
+       lane.wake_at is not null, lane.hold
   from json_array_elements_text(:lanes::json) wanted (lane)
  cross join lateral (
-    select found.lane, found.override, found.tat, found.wake_at from holdfast.lane found where found.lane = wanted.lane offset 0) lane
+    select found.lane, found.override, found.tat, found.wake_at, found.hold from holdfast.lane found where found.lane = wanted.lane offset 0) lane
   join holdfast.limits rule on rule.name = split_part(lane.lane, chr(31), 1)
 
 -- track_jobs: lock the first due jobs of each of these tracks. Jobs that another transaction has locked are skipped.
@@ -246,8 +246,8 @@ insert into holdfast.permit (lane, job)
 select wanted.lane, wanted.job from json_to_recordset(:permits::json) wanted (lane text, job bigint)
 
 -- lane_save: write the state of locked lanes after a claim.
-update holdfast.lane set tat = given.tat, wake_at = given.wake_at
-  from json_to_recordset(:rows::json) given (lane text, tat bigint, wake_at bigint)
+update holdfast.lane set tat = given.tat, wake_at = given.wake_at, hold = given.hold
+  from json_to_recordset(:rows::json) given (lane text, tat bigint, wake_at bigint, hold text)
  where lane.lane = given.lane
 
 -- track_next: when the first waiting job of each of these tracks is due.

@@ -102,7 +102,7 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
             then (select place.chain_id from holdfast_place place where place.lane = lane.lane
                    order by place.position limit 1) end,
        exists (select 1 from holdfast_track track where track.parked = lane.lane),
-       lane.wake_at is not null
+       lane.wake_at is not null, lane.hold
   from holdfast_lane lane
   join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
  where lane.lane in (select value from json_each(:lanes))
@@ -176,7 +176,7 @@ select json_extract(value, '$.lane'), json_extract(value, '$.job') from json_eac
 update holdfast_job set counted = attempt where seq in (select value from json_each(:seqs))
 
 -- lane_save: write the state of a lane after a claim.
-update holdfast_lane set tat = :tat, wake_at = :wake_at where lane = :lane
+update holdfast_lane set tat = :tat, wake_at = :wake_at, hold = :hold where lane = :lane
 
 -- track_next: when the first waiting job of each of these tracks is due.
 select wanted.track,

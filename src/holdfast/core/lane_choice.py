@@ -1,0 +1,101 @@
+"""Which jobs a claim takes from the tracks that it has read. Pure: no clock, no I/O."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.core.clock import Micros
+from holdfast.core.lanes import Lane, Track, WaitingJob
+
+LEVELS = 4
+"""Of so many priorities, a claim reads as many jobs as it may take. Of lower ones it reads one job of each track."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """What a claim takes."""
+
+    taken: list[tuple[Track, WaitingJob]] = field(default_factory=list[tuple[Track, WaitingJob]])
+    plain: int = 0
+    """How many jobs without lanes, best first."""
+    parked: dict[str, str] = field(default_factory=dict[str, str])
+    """Track to the lane that it waits for."""
+    lanes_next: bool = True
+    """Whether a job with lanes is next, at equal priority."""
+
+
+def jobs_to_read(tracks: Iterable[Track], limit: int) -> dict[int, int]:
+    """By priority, how many jobs of each of these tracks a claim of `limit` jobs reads."""
+    tracks_of = Counter(track.priority for track in tracks)
+    levels = sorted(tracks_of, reverse=True)
+    return {each: -(-limit // tracks_of[each]) if place < LEVELS else 1 for place, each in enumerate(levels)}
+
+
+def choose(
+    tracks: Sequence[Track],
+    lanes: Mapping[str, Lane],
+    plain: Iterable[int],
+    *,
+    limit: int,
+    now: Micros,
+    lanes_next: bool,
+    unread: int | None = None,
+) -> Choice:
+    """Choose up to `limit` jobs of these tracks, in their order, and of the plain jobs with these priorities.
+
+    Higher priorities come first. At equal priority the choice alternates between plain jobs and tracks, and takes one
+    job of each track in turn. The state of the lanes is changed.
+
+    The choice ends early if a job that was not read may be better than the next one. `unread`: the highest priority of
+    further tracks, which were not read.
+    """
+    choice = Choice(lanes_next=lanes_next)
+    by_priority: dict[int, deque[Track]] = {}
+    for track in tracks:
+        by_priority.setdefault(track.priority, deque()).append(track)
+    unclaimed = Counter(plain)
+    hidden: int | None = None
+    for priority in sorted(by_priority.keys() | unclaimed.keys(), reverse=True):
+        queue, left = by_priority.get(priority, deque[Track]()), unclaimed[priority]
+        while (queue or left) and len(choice.taken) + choice.plain < limit:
+            if hidden is not None and (priority < hidden or not queue):
+                return choice
+            if not queue and unread is not None and priority <= unread:
+                return choice
+            if left and not (queue and choice.lanes_next):
+                choice.plain += 1
+                left -= 1
+                choice.lanes_next = True
+                continue
+            track = queue.popleft()
+            if not track.jobs:
+                if track.more:
+                    return choice
+                continue
+            job = track.jobs[0]
+            if (full := _full_lane(track, job, lanes, now)) is not None:
+                choice.parked[track.id] = full
+                if _hides_others(track, full, lanes, now):
+                    hidden = priority if hidden is None else hidden
+                continue
+            for lane in track.lanes:
+                lanes[lane].take(track, job, now)
+            choice.taken.append((track, track.jobs.pop(0)))
+            choice.lanes_next = False
+            if track.jobs or (track.more and all(lanes[lane].free(now) for lane in track.lanes)):
+                queue.append(track)
+    return choice
+
+
+def _full_lane(track: Track, job: WaitingJob, lanes: Mapping[str, Lane], now: Micros) -> str | None:
+    for lane in track.lanes:
+        if not lanes[lane].allows(track, job, now):
+            return lane
+    return None
+
+
+def _hides_others(track: Track, full: str, lanes: Mapping[str, Lane], now: Micros) -> bool:
+    """Whether a track that waits for one lane leaves room at another, for tracks that are parked there."""
+    return any(lanes[lane].parked and lanes[lane].free(now) for lane in track.lanes if lane != full)
