@@ -4,7 +4,7 @@ Jobs of one type and priority that have the same lanes form a *track*. If the fi
 all jobs of the track must. So a claim reads tracks, not the jobs that wait. A track that must wait is *parked* at the
 lane that it waits for, and is read again when that lane has changed.
 
-A job that waits for its weight in a rate *holds back* the other jobs of the lane that have the same or a lower priority:
+A job that waits for its weight in a rate *holds back* the other jobs of the lane with the same or a lower priority:
 otherwise a stream of light jobs would starve it. They wait until it has begun, but not longer than one interval after
 the time at which the rate allows it: it may have been cancelled, or no worker may claim its type.
 """

@@ -10,8 +10,8 @@ from holdfast.engine.operations import DeclareLimits, GetLanes, GetLimits, Limit
 from holdfast.engine.operations.limits import HOLDERS_SHOWN
 from holdfast.errors import LimitNotFound
 from holdfast.stores.limit_reports import LimitRow, reports, shown_lanes
-from holdfast.stores.memory.stored_limit import StoredLimit
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.stored_limit import StoredLimit
 from holdfast.stores.memory.verbs.audit import write_audit
 
 

@@ -131,11 +131,12 @@ end
 
 -- claim_level: take jobs of one priority. Plain jobs and tracks alternate; each track gives one job in turn.
 -- `unread`: there may be more tracks, which are better than the next plain jobs if those of the queue must wait.
+-- The pass ends early if a job that was not read may be better than the next one.
 local lanes_next = false
 
 local function claim_level(sets, queue, pass, unread)
   local first = 1
-  while #taken < limit and (queue[first] or not unread) do
+  while #taken < limit and (queue[first] or not (unread or pass.hidden)) do
     local set = not (lanes_next and queue[first]) and take_best(sets)
     if set then
       taken[#taken + 1] = { member = set.member, term = set.term }
@@ -143,6 +144,10 @@ local function claim_level(sets, queue, pass, unread)
     elseif queue[first] then
       local track = queue[first]
       first = first + 1
+      if not track.members[track.at + 1] and track.has_more and lanes.has_room(track) then
+        pass.ended = true
+        return
+      end
       local member = lanes.take_from(track, pass.parked)
       if member then
         taken[#taken + 1] = { member = member, term = term_of[track.type] }
@@ -151,6 +156,8 @@ local function claim_level(sets, queue, pass, unread)
         table.insert(pass.taken[track.type], member)
         queue[#queue + 1] = track
         lanes_next = false
+      elseif track.lanes[2] and pass.parked[track.id] and lanes.hides_others(track, pass.parked[track.id]) then
+        pass.hidden = true
       end
     else
       break
@@ -188,7 +195,7 @@ local function claim_pass(tracks, unread)
     for _, set in ipairs(sets) do
       close_set(set)
     end
-    if #taken >= limit then
+    if #taken >= limit or pass.ended or pass.hidden then
       break
     end
   end

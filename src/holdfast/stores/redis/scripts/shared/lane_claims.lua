@@ -42,6 +42,23 @@ function lanes.read_members(track, number)
   track.members, track.has_more = is_due and { index_member(job) } or {}, false
 end
 
+-- jobs_to_read: by priority, how many jobs of each of these tracks a claim of `limit` jobs reads: of four priorities as many
+-- as it may take, of lower ones one.
+function lanes.jobs_to_read(tracks, limit)
+  local number_of, levels = {}, {}
+  for _, track in ipairs(tracks) do
+    if not number_of[track.priority] then
+      levels[#levels + 1], number_of[track.priority] = track.priority, 0
+    end
+    number_of[track.priority] = number_of[track.priority] + 1
+  end
+  -- The tracks are in the order of their priorities.
+  for place, priority in ipairs(levels) do
+    number_of[priority] = place <= 4 and math.ceil(limit / number_of[priority]) or 1
+  end
+  return number_of
+end
+
 -- best_tracks: the best ready tracks of these types, at most `limit`, each with its first due jobs.
 function lanes.best_tracks(types, limit)
   lanes.wake_timed(types)
@@ -56,9 +73,9 @@ function lanes.best_tracks(types, limit)
     ranks[n] = nil
   end
   local tracks, used = lanes.read_ready(ranks), {}
-  local number = math.ceil(limit / math.max(1, #tracks))
+  local number_of = lanes.jobs_to_read(tracks, limit)
   for _, track in ipairs(tracks) do
-    lanes.read_members(track, number)
+    lanes.read_members(track, number_of[track.priority])
     for _, lane in ipairs(track.lanes) do
       used[#used + 1] = lane
     end
@@ -96,8 +113,22 @@ function lanes.weight_of(job, lane)
   return 1
 end
 
+-- allows_at: the first time at which a rate may allow this weight. A job that waits for more than 1 holds back others.
+function lanes.allows_at(state, track, weight)
+  local one, priority = lanes.interval(state, 1), tonumber(track.priority)
+  if state.held_by and state.held_by ~= track.id and priority <= state.held_priority and now < state.held_at + one then
+    return now < state.held_at and state.held_at or state.held_at + one
+  end
+  local at = lanes.rate_allows_at(state, weight)
+  -- A weight above the burst can never begin: the burst was lowered after the start.
+  if at > now and weight > 1 and weight <= state.burst then
+    state.held_by, state.held_priority, state.held_at, state.hold_changed = track.id, priority, at, true
+  end
+  return at
+end
+
 -- allows: whether a lane lets this job start now. A rate that does not is read again when it does.
-function lanes.allows(state, lane, job, counts)
+function lanes.allows(state, lane, track, job, counts)
   if state.kind == 'limit' then
     return lanes.running_in(lane) < state.number
   elseif state.kind == 'order' then
@@ -107,11 +138,32 @@ function lanes.allows(state, lane, job, counts)
     return false
   end
   local weight = counts and lanes.weight_of(job, lane) or 0
-  local at = weight > 0 and lanes.rate_allows_at(state, weight) or now
+  local at = weight > 0 and lanes.allows_at(state, track, weight) or now
   if at > now and (not state.wake_at or at < state.wake_at) then
     state.wake_at = at
   end
   return at <= now
+end
+
+-- has_room: whether all lanes of a track allow another job of weight 1.
+function lanes.has_room(track)
+  for _, lane in ipairs(track.lanes) do
+    if lanes.room_in(lanes.state(lane), lane) == 0 then
+      return false
+    end
+  end
+  return true
+end
+
+-- hides_others: whether a track that waits for the lane `full` leaves room at another, for tracks that are parked there.
+function lanes.hides_others(track, full)
+  lanes.read_types(track.lanes)
+  for _, lane in ipairs(track.lanes) do
+    if lane ~= full and lanes.types[lane] and lanes.room_in(lanes.state(lane), lane) > 0 then
+      return true
+    end
+  end
+  return false
 end
 
 function lanes.has_rate(track)
@@ -146,7 +198,7 @@ function lanes.take_from(track, parked)
   end
   local counts = lanes.has_rate(track) and tonumber(redis.call('HGET', job_key(job.id), 'n') or 0) ~= job.attempt + 1
   for _, lane in ipairs(track.lanes) do
-    if not lanes.allows(lanes.state(lane), lane, job, counts) then
+    if not lanes.allows(lanes.state(lane), lane, track, job, counts) then
       parked[track.id] = lane
       return nil
     end
@@ -159,6 +211,9 @@ function lanes.take_from(track, parked)
       if weight > 0 then
         state.tat = math.max(state.tat, now) + lanes.interval(state, weight)
         redis.call('HSET', prefix .. 'tats', lane, int(state.tat))
+        if state.held_by == track.id then
+          state.held_by, state.hold_changed = nil, true
+        end
       end
       redis.call('HSET', job_key(job.id), 'n', int(job.attempt + 1))
     end
@@ -215,6 +270,10 @@ function lanes.end_pass(tracks, served, taken, parked)
       if state.wake_at then
         redis.call('ZADD', prefix .. 'wakes', int(state.wake_at), lane)
         state.wake_at = nil
+      end
+      if state.hold_changed then
+        lanes.write_hold(state, lane)
+        state.hold_changed = nil
       end
       -- A lane without room makes no track ready.
       if not seen[lane] and (state.kind == 'rate' or state.number > lanes.running_in(lane)) then

@@ -4,7 +4,8 @@
 -- Jobs of a type and priority with the same lanes form a track. A track is ready, or waits until its first job is due, or
 -- is parked at the lane that it waits for. `core/lanes.py` describes this; this file repeats its decisions.
 -- Hashes, so that one command reads or writes many lanes or tracks:
--- limits: name to { kind, declared, per, burst, override }. tats, overrides: by lane. held: see `lane_holders`.
+-- limits: name to { kind, declared, per, burst, override }. tats, overrides: by lane. held: see `lane_holders`. holds: by lane of
+-- a rate, { track, priority, time } of a job that waits for its weight: it holds back others until then.
 -- tracks: { type, priority, lane for fairness, order or '', lanes ... }. turns: the turn of a track, then a colon and the
 -- lane at which it is parked, if any. fairs: see `fair_tracks`. parked: the types that may have tracks parked at a lane.
 -- wait:TRACK: its pending jobs by due time. laned:TYPE: the pending jobs of a type that have lanes.
@@ -85,6 +86,10 @@ function lanes.state(lane)
       number = tonumber(own or limit.override or limit.declared), wake_at = nil,
     }
     lanes.states[lane] = state
+    local hold = limit.kind == 'rate' and redis.call('HGET', prefix .. 'holds', lane)
+    if hold then
+      state.held_by, state.held_priority, state.held_at = unpack(cmsgpack.unpack(hold))
+    end
     if shared then
       lanes.states[name] = state
     end
@@ -104,6 +109,15 @@ function lanes.rate_allows_at(state, weight)
   end
   local at = math.max(state.tat, now) + lanes.interval(state, weight) - lanes.interval(state, state.burst)
   return math.max(now, at)
+end
+
+-- write_hold: write which job holds back others in a rate.
+function lanes.write_hold(state, lane)
+  if state.held_by then
+    redis.call('HSET', prefix .. 'holds', lane, cmsgpack.pack({ state.held_by, state.held_priority, state.held_at }))
+  else
+    redis.call('HDEL', prefix .. 'holds', lane)
+  end
 end
 
 -- room_in: how many jobs of weight 1 a lane allows now.

@@ -120,6 +120,10 @@ function lanes.wake(lane, types)
     return
   end
   local left = state.kind == 'order' and lanes.wake_order(lane, types) or lanes.wake_limit(lane, types, room)
+  local holder = state.held_by and now >= state.held_at and lanes.read_track(state.held_by)
+  if holder and holder.parked == lane then
+    lanes.make_ready(holder)
+  end
   if #left < #types then
     lanes.types[lane], lanes.changed_types[lane] = #left > 0 and left, true
   end
