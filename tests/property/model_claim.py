@@ -6,9 +6,10 @@ So the model does not claim by itself: it takes the jobs that the store chose, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from holdfast.core.claim_ahead import claimable
+from holdfast.core.lanes import JobLanes, Lane, Track
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.memory import MemoryStore
@@ -16,8 +17,11 @@ from holdfast.stores.memory.state import State
 from holdfast.stores.memory.verbs.claim import _claim  # pyright: ignore[reportPrivateUsage]
 
 
-def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str]) -> list[Record]:
-    """Claim the chosen jobs. AssertionError if the claim must not choose them, or must choose others as well."""
+def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str], rates: Collection[Lane]) -> list[Record]:
+    """Claim the chosen jobs. AssertionError if the claim must not choose them, or must choose others as well.
+
+    `rates`: the rates of the store after the claim. Which job holds back others depends on the turns as well.
+    """
     state: State = model._state  # pyright: ignore[reportPrivateUsage]
     state.clock = model.clock
     _check_ahead(state, op, chosen)
@@ -25,7 +29,8 @@ def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str]) -> list[Rec
     taken = [job_id for job_id in chosen if job_id in plain]
     assert taken == plain[: len(taken)]
     claimed = [_take(state, op, job_id) for job_id in chosen]
-    left = _startable(state, op)
+    left = _startable(state, op, rates)
+    _check_rates(state, op, claimed)
     if len(claimed) < op.limit:
         assert left == []
     # A job that still could start could have started before. Without a free slot nothing may be claimed at all.
@@ -55,7 +60,7 @@ def _take(state: State, op: ClaimJobs, job_id: str) -> Record:
     for rule in () if job_id not in lanes.of else lanes.of[job_id].rules:
         lane = lanes.lane(rule.lane)
         assert waiting is not None
-        lane.take(waiting, now)
+        lane.take(_track(lanes.of[job_id]), waiting, now)
         if lane.kind == "rate":
             lanes.tats[rule.lane] = lane.tat
             lanes.counted[job_id] = job.attempt + 1
@@ -69,17 +74,49 @@ def _waits(state: State, job: Record) -> bool:
     if job.id not in lanes.of:
         return False
     waiting = lanes._waiting_job(job)  # pyright: ignore[reportPrivateUsage]
-    return any(not lanes.lane(rule.lane).allows(waiting, state.now()) for rule in lanes.of[job.id].rules)
+    track = _track(lanes.of[job.id])
+    return any(not lanes.lane(rule.lane).allows(track, waiting, state.now()) for rule in lanes.of[job.id].rules)
 
 
-def _startable(state: State, op: ClaimJobs) -> list[Record]:
+def _held_back(state: State, job: Record, rates: Collection[Lane]) -> bool:
+    """Whether a heavy job of another track holds back this job, in one of these rates."""
+    lanes, waiting = state.lanes.of[job.id], state.lanes._waiting_job(job)  # pyright: ignore[reportPrivateUsage]
+    own = {rule.lane for rule in lanes.rules}
+    return any(not rate.allows(_track(lanes), waiting, state.now()) for rate in rates if rate.id in own)
+
+
+def _check_rates(state: State, op: ClaimJobs, claimed: Sequence[Record]) -> None:
+    """No job of a rate begins before a job of a higher priority that waits for this rate alone."""
+    checked: set[str] = set()
+    for job in _due(state, op):
+        lanes = state.lanes.of.get(job.id)
+        if lanes is None or lanes.track in checked:
+            continue
+        checked.add(lanes.track)
+        waiting, track = state.lanes._waiting_job(job), _track(lanes)  # pyright: ignore[reportPrivateUsage]
+        states = [state.lanes.lane(rule.lane) for rule in lanes.rules]
+        waits_for = [lane for lane in states if not lane.allows(track, waiting, state.now())]
+        if len(waits_for) != 1 or waits_for[0].kind != "rate" or waiting.weights.get(waits_for[0].id, 1) > waits_for[0].burst:
+            continue
+        for other in claimed:
+            own = state.lanes.of.get(other.id)
+            weights = {} if own is None else {rule.lane: rule.weight for rule in own.rules}
+            assert not weights.get(waits_for[0].id) or other.priority >= job.priority, f"{other.id} overtakes {job.id}"
+
+
+def _track(lanes: JobLanes) -> Track:
+    return Track(lanes.track, lanes.type, lanes.priority, lanes.fair, ())
+
+
+def _startable(state: State, op: ClaimJobs, rates: Collection[Lane] = ()) -> list[Record]:
     """The due jobs that no lane holds back. The first job of a track that waits holds back the others."""
     found: list[Record] = []
     parked: set[str] = set()
     for job in _due(state, op):
         lanes = state.lanes.of.get(job.id)
         if lanes is None or (lanes.track not in parked and not _waits(state, job)):
-            found.append(job)
+            if lanes is None or not _held_back(state, job, rates):
+                found.append(job)
         elif not any(rule.kind == "order" for rule in lanes.rules):
             parked.add(lanes.track)
     return found

@@ -113,7 +113,9 @@ class Pair:
     def claim(self, operation: ClaimJobs) -> list[Record]:
         """Claim in the tested store. The model checks the choice, and claims the same jobs."""
         claimed: list[Record] = translated(self.store.perform_sync(operation), self._of_model)
-        followed = follow(self.model, operation, [job.id for job in claimed])
+        lanes = tuple({rule.lane for found in self.model._state.lanes.of.values() for rule in found.rules})  # pyright: ignore[reportPrivateUsage]
+        rates = [each.lane for each in self.store.perform_sync(GetLanes(lanes)) if each.lane.kind == "rate"]
+        followed = follow(self.model, operation, [job.id for job in claimed], rates)
         assert comparable(claimed) == comparable(followed)
         return followed
 

@@ -2,7 +2,8 @@
 -- flags: no-writes
 -- include: hints
 -- lazy: lanes
--- op: { lanes, how many running jobs to name }. Eight values per lane, and a list of jobs.
+-- op: { lanes, how many running jobs to name }. Eight values per lane, a list of jobs, and { track, priority, time }
+-- of a job that holds back others, or an empty list.
 need_lanes()
 local answer = {}
 for _, lane in ipairs(op[1]) do
@@ -15,6 +16,7 @@ for _, lane in ipairs(op[1]) do
       answer[#answer + 1] = value
     end
     answer[#answer + 1] = lanes.holder_ids(lane, op[2])
+    answer[#answer + 1] = state.held_by and { state.held_by, int(state.held_priority), int(state.held_at) } or {}
   end
 end
 return answer

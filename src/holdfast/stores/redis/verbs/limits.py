@@ -79,10 +79,12 @@ def skip(op: ops.SkipJobs) -> ScriptPlan[list[Record]]:
 def get_lanes(op: ops.GetLanes) -> ScriptPlan[list[LaneFacts]]:
     (reply,) = yield [ScriptCall("get_lanes", (op.lanes, HOLDERS_SHOWN))]
     found: list[LaneFacts] = []
-    for place in range(0, len(reply), 9):
-        lane, kind, number, per, burst, tat, running, front, holders = reply[place : place + 9]
+    for place in range(0, len(reply), 10):
+        lane, kind, number, per, burst, tat, running, front, holders, hold = reply[place : place + 10]
         numbers = (int(number), int(per), int(burst), int(tat), int(running))
         state = _lane(lane.decode(), kind.decode(), numbers, None if front is None else front.decode())
+        if hold:
+            state.held_by, state.held_priority, state.held_at = hold[0].decode(), int(hold[1]), int(hold[2])
         found.append(LaneFacts(state, tuple(each.decode() for each in holders)))
     return found
 

@@ -1,0 +1,177 @@
+"""Claims of several jobs with lanes, of different priorities and weights: each store takes the jobs that the rules allow.
+
+The machine of `test_agreement` has all verbs, so few of its claims meet several jobs that wait for the same lanes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import UUID
+
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from holdfast.core.clock import SECOND
+from holdfast.core.details import JobDetails, write_details
+from holdfast.core.lanes import LaneRule, job_lanes
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import CancelChains, ClaimJobs, Pause, Resume, SetLimit, Settle, Start, TypeTerms
+from holdfast.engine.store import Store
+from holdfast.stores.memory import MemoryStore
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.testing.lanes import limit, order, rate
+from tests.property.pair import Pair
+from tests.property.test_agreement import as_case
+from tests.servers.postgres import fresh_address
+from tests.servers.redis import shared_redis
+
+TYPES = ("a", "b")
+RULES = (
+    limit(2, name="gpu"),
+    limit(3, name="disk"),
+    *(limit(number, name="tenant", key=key) for number, key in ((2, "x"), (2, "y"))),
+    *(rate(1, per=10, burst=3, weight=weight, name="api") for weight in (0, 1, 1, 2, 3)),
+    *(rate(1, per=10, burst=2, weight=weight, name="mail", key="x") for weight in (1, 2)),
+    order(name="account", key="x"),
+)
+LANES = tuple(sorted({rule.lane for rule in RULES}))
+
+
+class LaneClaims(RuleBasedStateMachine):
+    """Few types and lanes, many jobs."""
+
+    @staticmethod
+    def make(folder: Path) -> Store:
+        """The tested store."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = TemporaryDirectory()
+        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
+        self.number = 0
+        self.running: list[Record] = []
+        self.started: list[str] = []
+
+    def teardown(self) -> None:
+        self.pair.close()
+        self.folder.cleanup()
+
+    @rule(data=st.data(), size=st.integers(1, 6))
+    def start(self, data: st.DataObject, size: int) -> None:
+        jobs = tuple(self._job(data) for _ in range(size))
+        self.started += [job.id for job in jobs]
+        self.pair.perform(Start(jobs))
+
+    @rule(data=st.data(), copies=st.integers(2, 5))
+    def start_alike(self, data: st.DataObject, copies: int) -> None:
+        """Several jobs of one track."""
+        type, priority = data.draw(st.sampled_from(TYPES)), data.draw(st.integers(-1, 2))
+        rules = data.draw(_rules())
+        jobs = tuple(self._new(type, priority, rules) for _ in range(copies))
+        self.started += [job.id for job in jobs]
+        self.pair.perform(Start(jobs))
+
+    @rule(types=st.sampled_from((TYPES, TYPES, ("a",), ("b",))), limit=st.integers(1, 8))
+    def claim(self, types: tuple[str, ...], limit: int) -> None:
+        terms = tuple(TypeTerms(type, 3600 * SECOND, 25) for type in types)
+        self.number += 1
+        self.running += self.pair.claim(ClaimJobs(terms, limit, "one", f"token-{self.number}"))
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data(), size=st.integers(1, 4))
+    def settle(self, data: st.DataObject, size: int) -> None:
+        settlements: list[Settlement] = []
+        for _ in range(min(size, len(self.running))):
+            job = self.running.pop(data.draw(st.integers(0, len(self.running) - 1)))
+            outcome = data.draw(st.sampled_from(("completed", "completed", "released", "begun", "failed")))
+            settlements.append(_settlement(job, outcome))
+        self.pair.perform(Settle(tuple(settlements)))
+
+    @precondition(lambda self: self.started)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        id = data.draw(st.sampled_from(self.started))
+        self.running = [job for job in self.running if job.id != id]
+        self.pair.perform(CancelChains((id,)))
+
+    @rule(by=st.sampled_from((1, 5, 10, 20)))
+    def let_time_pass(self, by: float) -> None:
+        self.pair.clock.advance(by)
+
+    @rule(name=st.sampled_from(("gpu", "disk", "api")), number=st.sampled_from((None, None, 0, 1, 3)))
+    def set_limit(self, name: str, number: int | None) -> None:
+        if name in self.pair.limits():
+            self.pair.perform(SetLimit(name, number))
+
+    @rule(type=st.sampled_from(TYPES), paused=st.booleans())
+    def pause_or_resume(self, type: str, paused: bool) -> None:
+        self.pair.perform(Pause((type,)) if paused else Resume(TYPES))
+
+    @invariant()
+    def the_lanes_are_the_same(self) -> None:
+        self.pair.lanes(LANES)
+
+    def _job(self, data: st.DataObject) -> NewJob:
+        rules = data.draw(st.just(()) | _rules())
+        return self._new(data.draw(st.sampled_from(TYPES)), data.draw(st.integers(-1, 2)), rules)
+
+    def _new(self, type: str, priority: int, rules: tuple[LaneRule, ...]) -> NewJob:
+        self.number += 1
+        id = str(UUID(int=self.number))
+        own = job_lanes(type, priority, rules, rules[0].lane) if rules else None
+        details = write_details(JobDetails(lanes=own))
+        return NewJob(id, type, id, b"", priority=priority, details=details, track=None if own is None else own.track)
+
+
+@st.composite
+def _rules(draw: st.DrawFn) -> tuple[LaneRule, ...]:
+    """One to three lanes of different names."""
+    wanted = draw(st.lists(st.sampled_from(RULES), min_size=1, max_size=3))
+    return tuple({rule.name: rule for rule in wanted}.values())
+
+
+def _settlement(job: Record, outcome: str) -> Settlement:
+    match outcome:
+        case "completed":
+            return Settlement(job.claim, Status.COMPLETED, "completed", output=b"")
+        case "failed":
+            return Settlement(job.claim, Status.PENDING, "failed", delay=5 * SECOND)
+        case _:
+            return Settlement(job.claim, Status.PENDING, "released", begun=outcome == "begun")
+
+
+class Memory(LaneClaims):
+    """Memory claims by itself, and the rules are checked."""
+
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return MemoryStore()
+
+
+class Sqlite(LaneClaims):
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+
+
+class Postgres(LaneClaims):
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return PostgresStore(fresh_address())
+
+
+class Redis(LaneClaims):
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return RedisStore(shared_redis().address())
+
+
+TestMemory = as_case(Memory, share=0.4)
+TestSqlite = as_case(Sqlite, share=0.4)
+TestPostgres = as_case(Postgres, share=0.15)
+TestRedis = as_case(Redis, share=0.4)
