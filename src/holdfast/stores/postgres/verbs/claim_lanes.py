@@ -91,7 +91,8 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         if choice.plain:
             given = {"limit": choice.plain, "ahead": 0, "alone": False, "now": context.now}
             rows = yield Statement(_CLAIM, {**parameters, **given})
-            jobs += [record(row) for row in rows if row[0] is not None]
+            plain_jobs = [record(row) for row in rows if row[0] is not None]
+            jobs += sorted(plain_jobs, key=lambda job: (-job.priority, job.scheduled_at, job.seq))
         yield from _LANES.save(context, found, turn)
         yield from context.write_events()
         yield Commit()
