@@ -412,7 +412,9 @@ create table "holdfast".lane (
     tat bigint not null default 0,
     override bigint,
     -- When to read the tracks that are parked here again.
-    wake_at bigint
+    wake_at bigint,
+    -- Of a rate: the track, the priority and the time of a job that waits for its weight and holds back others, as JSON.
+    hold text
 ) with (fillfactor = 70);
 create index lane_wake on "holdfast".lane (wake_at) where wake_at is not null;
 

@@ -249,7 +249,9 @@ create table holdfast_lane (
     tat integer not null default 0,
     override integer,
     -- When to read the tracks that are parked here again.
-    wake_at integer
+    wake_at integer,
+    -- Of a rate: the track, the priority and the time of a job that waits for its weight and holds back others, as JSON.
+    hold text
 ) without rowid;
 create index holdfast_lane_wake on holdfast_lane (wake_at) where wake_at is not null;
 
