@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from holdfast.core.claim_ahead import claimable
 from holdfast.core.lanes import JobLanes, Lane, Track
 from holdfast.core.record import Record, Status
@@ -28,9 +30,10 @@ def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str], rates: Coll
     plain = [job.id for job in _due(state, op) if job.id not in state.lanes.of]
     taken = [job_id for job_id in chosen if job_id in plain]
     assert taken == plain[: len(taken)]
+    counting = {job_id for job_id in chosen if _counts(state, job_id)}
     claimed = [_take(state, op, job_id) for job_id in chosen]
     left = _startable(state, op, rates)
-    _check_rates(state, op, claimed)
+    _check_rates(state, op, [job for job in claimed if job.id in counting], rates)
     if len(claimed) < op.limit:
         assert left == []
     # A job that still could start could have started before. Without a free slot nothing may be claimed at all.
@@ -51,6 +54,11 @@ def _check_ahead(state: State, op: ClaimJobs, chosen: Sequence[str]) -> None:
         assert len(chosen) <= op.limit + op.ahead
 
 
+def _counts(state: State, job_id: str) -> bool:
+    """Whether the rates of the job count its next attempt."""
+    return job_id in state.lanes.of and state.lanes.counted.get(job_id) != state.jobs[job_id].attempt + 1
+
+
 def _take(state: State, op: ClaimJobs, job_id: str) -> Record:
     job, now = state.jobs[job_id], state.now()
     assert job in _due(state, op)
@@ -68,12 +76,13 @@ def _take(state: State, op: ClaimJobs, job_id: str) -> Record:
     return _claim(state, op, terms, job_id, now)
 
 
-def _waits(state: State, job: Record) -> bool:
-    """Whether one of its lanes does not let the job start."""
+def _waits(state: State, job: Record, *, counted: bool = False) -> bool:
+    """Whether one of its lanes does not let the job start. `counted`: as if its rates had not counted the attempt yet."""
     lanes = state.lanes
     if job.id not in lanes.of:
         return False
     waiting = lanes._waiting_job(job)  # pyright: ignore[reportPrivateUsage]
+    waiting.counts |= counted
     track = _track(lanes.of[job.id])
     return any(not lanes.lane(rule.lane).allows(track, waiting, state.now()) for rule in lanes.of[job.id].rules)
 
@@ -82,11 +91,12 @@ def _held_back(state: State, job: Record, rates: Collection[Lane]) -> bool:
     """Whether a heavy job of another track holds back this job, in one of these rates."""
     lanes, waiting = state.lanes.of[job.id], state.lanes._waiting_job(job)  # pyright: ignore[reportPrivateUsage]
     own = {rule.lane for rule in lanes.rules}
-    return any(not rate.allows(_track(lanes), waiting, state.now()) for rate in rates if rate.id in own)
+    return any(not replace(rate).allows(_track(lanes), waiting, state.now()) for rate in rates if rate.id in own)
 
 
-def _check_rates(state: State, op: ClaimJobs, claimed: Sequence[Record]) -> None:
+def _check_rates(state: State, op: ClaimJobs, claimed: Sequence[Record], rates: Collection[Lane]) -> None:
     """No job of a rate begins before a job of a higher priority that waits for this rate alone."""
+    held = {rate.id: rate for rate in rates}
     checked: set[str] = set()
     for job in _due(state, op):
         lanes = state.lanes.of.get(job.id)
@@ -94,14 +104,17 @@ def _check_rates(state: State, op: ClaimJobs, claimed: Sequence[Record]) -> None
             continue
         checked.add(lanes.track)
         waiting, track = state.lanes._waiting_job(job), _track(lanes)  # pyright: ignore[reportPrivateUsage]
-        states = [state.lanes.lane(rule.lane) for rule in lanes.rules]
+        states = [replace(held.get(rule.lane) or state.lanes.lane(rule.lane)) for rule in lanes.rules]
         waits_for = [lane for lane in states if not lane.allows(track, waiting, state.now())]
-        if len(waits_for) != 1 or waits_for[0].kind != "rate" or waiting.weights.get(waits_for[0].id, 1) > waits_for[0].burst:
+        if len(waits_for) != 1 or waits_for[0].kind != "rate":
+            continue
+        (rate,) = waits_for
+        if waiting.weights.get(rate.id, 1) > rate.burst:
             continue
         for other in claimed:
             own = state.lanes.of.get(other.id)
-            weights = {} if own is None else {rule.lane: rule.weight for rule in own.rules}
-            assert not weights.get(waits_for[0].id) or other.priority >= job.priority, f"{other.id} overtakes {job.id}"
+            counted = own is not None and any(rule.lane == rate.id and rule.weight for rule in own.rules)
+            assert not counted or other.priority >= job.priority, f"{other.id} overtakes {job.id}"
 
 
 def _track(lanes: JobLanes) -> Track:
@@ -109,12 +122,15 @@ def _track(lanes: JobLanes) -> Track:
 
 
 def _startable(state: State, op: ClaimJobs, rates: Collection[Lane] = ()) -> list[Record]:
-    """The due jobs that no lane holds back. The first job of a track that waits holds back the others."""
+    """The due jobs that no lane holds back. The first job of a track that waits holds back the others.
+
+    A job that was released after its handler began does not count again, but its track may be parked at the rate.
+    """
     found: list[Record] = []
     parked: set[str] = set()
     for job in _due(state, op):
         lanes = state.lanes.of.get(job.id)
-        if lanes is None or (lanes.track not in parked and not _waits(state, job)):
+        if lanes is None or (lanes.track not in parked and not _waits(state, job, counted=True)):
             if lanes is None or not _held_back(state, job, rates):
                 found.append(job)
         elif not any(rule.kind == "order" for rule in lanes.rules):
