@@ -77,7 +77,7 @@ def _take(state: State, op: ClaimJobs, job_id: str) -> Record:
 
 
 def _waits(state: State, job: Record, *, counted: bool = False) -> bool:
-    """Whether one of its lanes does not let the job start. `counted`: as if its rates had not counted the attempt yet."""
+    """Whether a lane does not let the job start. `counted`: as if its rates had not counted the attempt yet."""
     lanes = state.lanes
     if job.id not in lanes.of:
         return False
