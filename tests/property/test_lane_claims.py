@@ -1,4 +1,4 @@
-"""Claims of several jobs with lanes, of different priorities and weights: the stores take the jobs that the rules allow.
+"""Claims of several jobs with lanes, of different priorities and weights: the stores follow the rules.
 
 The machine of `test_agreement` has all verbs, so few of its claims meet several jobs that wait for the same lanes.
 """
