@@ -16,7 +16,8 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.settings import resolve
-from holdfast.cli.worker import Level, jobs_to_run
+from holdfast.cli.worker import jobs_to_run
+from holdfast.cli.worker_options import LogJson, LogLevel, Target
 from holdfast.client.sync_client import SyncClient
 from holdfast.config.listen_address import parse_listen
 from holdfast.engine.observers import log
@@ -33,19 +34,15 @@ _PERMANENT = ("authentication failed", "no password supplied", "NOAUTH", "WRONGP
 @command
 def supervise(
     run: Invocation,
-    target: Annotated[
-        str | None, typer.Argument(metavar="MODULE:JOBS", help="The job types, like --app.", show_default=False)
-    ] = None,
+    target: Target = None,
     listen: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT", help="Serve /healthz, /readyz, /backlog and /metrics. Default: listen in [health]."
         ),
     ] = None,
-    log_level: Annotated[
-        Level | None, typer.Option(help="Log level on stderr. Default: level in [logging], else info.")
-    ] = None,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object per line.")] = False,
+    log_level: LogLevel = None,
+    log_json: LogJson = False,
 ) -> None:
     """Run worker processes, as many as the due jobs need, until SIGTERM or Ctrl-C. SIGHUP reads the file again.
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, nullcontext
-from enum import StrEnum
-from typing import Annotated
-
-import typer
 
 from holdfast.cli.command import checked, command
 from holdfast.cli.exit_codes import Mistake
@@ -17,10 +13,25 @@ from holdfast.cli.load_app import load_jobs
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.reloading import SourceWatch, restart, restarted_after_repair
 from holdfast.cli.times import optional_duration, positive_duration
+from holdfast.cli.worker_options import (
+    Concurrency,
+    Grace,
+    GroupName,
+    Health,
+    Lease,
+    LogJson,
+    LogLevel,
+    PollInterval,
+    Reload,
+    RenewInterval,
+    Target,
+    Types,
+    WorkerId,
+)
 from holdfast.client.client import Client
 from holdfast.config import FileSettings
 from holdfast.config.listen_address import parse_listen
-from holdfast.core.defaults import CONCURRENCY, GRACE, POLL_INTERVAL, SUPERVISED_LEASE
+from holdfast.core.defaults import POLL_INTERVAL
 from holdfast.engine.observers import log
 from holdfast.registry.jobs import Jobs
 from holdfast.stores.sharded.address import each_address
@@ -30,71 +41,22 @@ from holdfast.supervisor.worker_health import WorkerHealth
 from holdfast.worker import Worker, event_loop
 
 
-class Level(StrEnum):
-    """How much is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
 @command
 def worker(
     run: Invocation,
-    target: Annotated[
-        str | None, typer.Argument(metavar="MODULE:JOBS", help="The job types, like --app.", show_default=False)
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Use [workers.NAME] of the file, not [workers]."),
-    ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, help=f"Jobs at a time. Default: the value in the file, else {CONCURRENCY}.")
-    ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option(help="Only these job types: a,b or repeated. Default: the types of the group, else all."),
-    ] = None,
-    lease: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION",
-            help=f"How long a claim holds without renewal. Default: the value in the file, else {SUPERVISED_LEASE:g}s.",
-        ),
-    ] = None,
-    renew_interval: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION",
-            help="How often a lease is renewed. Default: the value in the file, else lease / 3.",
-        ),
-    ] = None,
-    poll_interval: Annotated[
-        str, typer.Option(metavar="DURATION", help="Look for due jobs at least this often, also while wake-ups arrive.")
-    ] = f"{POLL_INTERVAL:g}s",
-    grace: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION",
-            help=f"How long running jobs may take to end at a stop. Default: the value in the file, else {GRACE:g}s.",
-        ),
-    ] = None,
-    worker_id: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Name of the worker. Default: generated."),
-    ] = None,
-    health: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve /healthz, /readyz, /backlog and /metrics."),
-    ] = None,
-    reload: Annotated[
-        bool, typer.Option("--reload", help="Restart, after draining, when a module of the application changes.")
-    ] = False,
-    log_level: Annotated[
-        Level | None, typer.Option(help="Log level on stderr. Default: level in [logging], else info.")
-    ] = None,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object per line.")] = False,
+    target: Target = None,
+    group: GroupName = None,
+    concurrency: Concurrency = None,
+    types: Types = None,
+    lease: Lease = None,
+    renew_interval: RenewInterval = None,
+    poll_interval: PollInterval = f"{POLL_INTERVAL:g}s",
+    grace: Grace = None,
+    worker_id: WorkerId = None,
+    health: Health = None,
+    reload: Reload = False,
+    log_level: LogLevel = None,
+    log_json: LogJson = False,
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C.
 

@@ -51,7 +51,7 @@ class Conflict(HoldfastError):
 
 
 class Deadlock(Conflict):
-    """This transaction and another one waited for each other's locks, and PostgreSQL ended this one. Nothing was written.
+    """PostgreSQL ended this transaction: it and another one waited for each other's locks. Nothing was written.
 
     The other transaction continues. Roll back, if the transaction is the application's own, and run it again.
     """
@@ -61,8 +61,8 @@ class Deadlock(Conflict):
         self.verb = verb
         super().__init__(
             f"{verb}: this transaction and another one waited for each other's locks, so {store} ended this one. "
-            "Nothing of it was written, and the other one continues. Run the whole transaction again. It happens if two "
-            "transactions change or name the same chains in several operations, in different orders"
+            "Nothing of it was written, and the other one continues. Run the whole transaction again. This happens if "
+            "two transactions change or name the same chains in several operations, in different orders"
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
