@@ -1,4 +1,4 @@
-"""Every socket is closed: if the server fails between the login and the subscription, and if a call ends after close()."""
+"""Every socket is closed if the server fails between login and subscription, and if a call ends after close()."""
 
 from __future__ import annotations
 
