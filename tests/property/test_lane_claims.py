@@ -5,12 +5,10 @@ The machine of `test_agreement` has all verbs, so few of its claims meet several
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import hypothesis.strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from holdfast.core.clock import SECOND
 from holdfast.core.details import JobDetails, write_details
@@ -18,16 +16,9 @@ from holdfast.core.lanes import LaneRule, job_lanes
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import CancelChains, ClaimJobs, Pause, Resume, SetLimit, Settle, Start, TypeTerms
-from holdfast.engine.store import Store
-from holdfast.stores.memory import MemoryStore
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.redis import RedisStore
-from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.lanes import limit, order, rate
-from tests.property.pair import Pair
-from tests.property.test_agreement import as_case
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
+from tests.property.cases import OnMemory, OnPostgres, OnRedis, OnSqlite, StoreMachine, as_case
+from tests.property.job_machine import EXAMPLES, STEPS
 
 TYPES = ("a", "b")
 RULES = (
@@ -41,25 +32,14 @@ RULES = (
 LANES = tuple(sorted({rule.lane for rule in RULES}))
 
 
-class LaneClaims(RuleBasedStateMachine):
+class LaneClaims(StoreMachine):
     """Few types and lanes, many jobs."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        """The tested store."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = TemporaryDirectory()
-        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.number = 0
         self.running: list[Record] = []
         self.started: list[str] = []
-
-    def teardown(self) -> None:
-        self.pair.close()
-        self.folder.cleanup()
 
     @rule(data=st.data(), size=st.integers(1, 6))
     def start(self, data: st.DataObject, size: int) -> None:
@@ -145,33 +125,23 @@ def _settlement(job: Record, outcome: str) -> Settlement:
             return Settlement(job.claim, Status.PENDING, "released", begun=outcome == "begun")
 
 
-class Memory(LaneClaims):
-    """Memory claims by itself, and the rules are checked."""
-
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return MemoryStore()
+class Memory(OnMemory, LaneClaims):
+    pass
 
 
-class Sqlite(LaneClaims):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+class Sqlite(OnSqlite, LaneClaims):
+    pass
 
 
-class Postgres(LaneClaims):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return PostgresStore(fresh_address())
+class Postgres(OnPostgres, LaneClaims):
+    pass
 
 
-class Redis(LaneClaims):
-    @staticmethod
-    def make(folder: Path) -> Store:
-        return RedisStore(shared_redis().address())
+class Redis(OnRedis, LaneClaims):
+    pass
 
 
-TestMemory = as_case(Memory, share=0.4)
-TestSqlite = as_case(Sqlite, share=0.4)
-TestPostgres = as_case(Postgres, share=0.15)
-TestRedis = as_case(Redis, share=0.4)
+TestMemory = as_case(Memory, examples=EXAMPLES, steps=STEPS, share=0.4)
+TestSqlite = as_case(Sqlite, examples=EXAMPLES, steps=STEPS, share=0.4)
+TestPostgres = as_case(Postgres, examples=EXAMPLES, steps=STEPS, share=0.15)
+TestRedis = as_case(Redis, examples=EXAMPLES, steps=STEPS, share=0.4)
