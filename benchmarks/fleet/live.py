@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.fleet.live_worker import Measured, registry
 from benchmarks.fleet.measure import server_seconds
-from holdfast import Client
+from holdfast import Client, Status
 from tests.servers.postgres import running_postgres
 from tests.servers.redis import run_redis
 
@@ -69,12 +69,12 @@ def target(store: str) -> Generator[Target]:
 
                 yield Target(server.address(), server_seconds(server.pid), sessions)
     elif store == "redis":
-        with run_redis(appendonly="yes", appendfsync="everysec") as server, server.connect() as client:
-            assert server.pid is not None
+        with run_redis(appendonly="yes", appendfsync="everysec") as redis, redis.connect() as client:
+            assert redis.pid is not None
             info: Any = client
             yield Target(
-                server.address(),
-                server_seconds(server.pid),
+                redis.address(),
+                server_seconds(redis.pid),
                 lambda: int(info.info("clients")["connected_clients"]) - 1,
             )
     else:
@@ -151,7 +151,7 @@ async def measure(where: Target, workers: int, emit: Callable[[str], None]) -> N
                 await client.start_many([work.bind(time.time(), HANDLER) for _ in range(BUSY_TOGETHER)])
             while True:
                 counts = (await client.stats()).counts
-                if not counts.get("pending") and not counts.get("running"):
+                if not counts[Status.PENDING] and not counts[Status.RUNNING]:
                     return
                 await asyncio.sleep(0.02)
 

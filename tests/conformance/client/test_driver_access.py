@@ -139,7 +139,7 @@ async def test_a_side_chain_is_not_started_after_an_end_below_the_driver(
     harness: ClientHarness, application: Application, how: str
 ) -> None:
     """The start would commit by itself."""
-    side = harness.jobs.job(value, name="side")
+    side = harness.jobs.job(name="side")(value)
 
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:

@@ -98,9 +98,12 @@ async def test_a_store_that_could_not_be_opened_has_no_open_connection(
 ) -> None:
     closed: list[bool] = []
     close: Callable[[async_connection.AsyncConnection], None] = async_connection.AsyncConnection.close
-    monkeypatch.setattr(
-        async_connection.AsyncConnection, "close", lambda self: (close(self), closed.append(self.is_open))[0]
-    )
+
+    def noted(self: async_connection.AsyncConnection) -> None:
+        close(self)
+        closed.append(self.is_open)
+
+    monkeypatch.setattr(async_connection.AsyncConnection, "close", noted)
     monkeypatch.setattr(server_checks, "refusal", refused)
 
     with pytest.raises(StoreUnavailable, match="refused"):

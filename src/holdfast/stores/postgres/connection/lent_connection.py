@@ -87,7 +87,7 @@ class AsyncLentCursor(psycopg.AsyncCursor[Any]):
         return super().stream(query, *args, **options)
 
 
-class LentConnection(_Refusing, psycopg.Connection[Any]):
+class LentConnection(_Refusing, psycopg.Connection[Any]):  # type: ignore[override]  # pgconn is read-only here
     """A blocking connection."""
 
     def __enter__(self) -> NoReturn:
@@ -111,7 +111,7 @@ class LentConnection(_Refusing, psycopg.Connection[Any]):
             self._note_status()
 
 
-class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):
+class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):  # type: ignore[override]  # as above
     """An async connection."""
 
     def execute(self, query: Any, *args: Any, **options: Any) -> Any:
