@@ -77,7 +77,7 @@ async def run(url: str, workers: int) -> None:
     measured = Measured()
     jobs = registry(measured)
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as running:
-        tasks = []
+        tasks: list[asyncio.Task[None]] = []
         for _ in range(workers):
             client = await stack.enter_async_context(Client(url, jobs))
             measured.counted(client.store)

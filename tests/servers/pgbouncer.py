@@ -63,7 +63,7 @@ logfile = {home / "log"}
 """
 
 
-def _wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_open(port: int, process: subprocess.Popen[Any]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:

@@ -35,7 +35,11 @@ def lost_socket() -> socket.socket:
 def test_a_subscription_of_redis_that_cannot_be_sent_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = lost_socket()
     locator = NodeLocator(read_address("redis://localhost"), 0)
-    monkeypatch.setattr(locator, "connect", lambda _: SyncConnection(opened))
+
+    def connect(*_: object) -> SyncConnection:
+        return SyncConnection(opened)
+
+    monkeypatch.setattr(locator, "connect", connect)
 
     with pytest.raises(OSError, match="Broken pipe"):
         RedisChannel(locator, "hints", ServerFeatures()).subscribe()
@@ -45,7 +49,11 @@ def test_a_subscription_of_redis_that_cannot_be_sent_closes_its_connection(monke
 
 def test_a_subscription_of_nats_that_cannot_be_sent_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = lost_socket()
-    monkeypatch.setattr(nats_channel, "connect", lambda *_: NatsConnection(opened))
+
+    def connect(*_: object) -> NatsConnection:
+        return NatsConnection(opened)
+
+    monkeypatch.setattr(nats_channel, "connect", connect)
 
     with pytest.raises(OSError, match="Broken pipe"):
         NatsChannel(nats_address.read_address("nats://localhost")).subscribe()
