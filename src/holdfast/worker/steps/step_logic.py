@@ -71,7 +71,8 @@ class SharedStep:
         """The stored result, or the result of `once`. `saved`: it stores the checkpoint itself."""
         steps: StepAccess = self._steps
         log = steps.log
-        with log.running():
+        log.begin()
+        try:
             if not log.loaded:
                 yield steps.load()
             row = log.row(key)
@@ -95,6 +96,8 @@ class SharedStep:
                         yield steps.save(log.checkpoint(key, "step", error=describe(error), took=took))
                 raise
             return codec.decode(payload)
+        finally:
+            log.end()
 
     def _tries(
         self, key: Key, once: Callable[[], Any], retry: Retry | None, timeout: Seconds | None
