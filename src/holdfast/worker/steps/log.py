@@ -241,7 +241,7 @@ class StepLog:
 
 
 class _Running:
-    """The context manager of `StepLog.running`. A class: each step uses it, and a generator takes longer."""
+    """The context manager of `StepLog.running`. A class: a generator takes longer."""
 
     __slots__ = ("_log",)
 
