@@ -206,7 +206,7 @@ async def test_closing_a_client_delivers_committed_events(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = harness.jobs.job(value)
-    monkeypatch.setattr(harness.store.wakeups, "subscribe", _deaf)
+    monkeypatch.setattr(harness.store.wakeups, "subscribe", _without_wakeups)
 
     async with application.transaction() as tx:
         await harness.client.start(double.bind(1), tx=tx)
@@ -234,7 +234,7 @@ async def test_calls_inside_an_open_transaction_do_not_search_its_mark(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = harness.jobs.job(value)
-    monkeypatch.setattr(harness.store.wakeups, "subscribe", _deaf)
+    monkeypatch.setattr(harness.store.wakeups, "subscribe", _without_wakeups)
     noted = Noted(harness, monkeypatch)
 
     async with application.transaction() as tx:
@@ -308,7 +308,7 @@ async def test_the_oldest_events_are_dropped_above_the_limit(
     assert "2 events" in caplog.text
 
 
-def _deaf(listener: Listener) -> Callable[[], None]:
+def _without_wakeups(listener: Listener) -> Callable[[], None]:
     """Does not subscribe the listener."""
     return lambda: None
 

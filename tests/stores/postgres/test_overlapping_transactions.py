@@ -280,7 +280,7 @@ def test_a_locked_job_does_not_keep_others_from_being_claimed(store: PostgresSto
     tx.rollback()
 
 
-def test_a_job_that_commits_after_a_later_one_was_handed_out_runs_after_that_one(store: PostgresStore) -> None:
+def test_a_job_that_commits_after_a_later_one_was_claimed_runs_after_that_one(store: PostgresStore) -> None:
     early, later, last = (laned(order()) for _ in range(3))
     tx = store.begin_sync()
     tx.perform(Start((early,)))
