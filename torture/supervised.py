@@ -52,7 +52,7 @@ async def main(settings: Settings) -> None:
     tasks = [
         asyncio.create_task(_look(supervisor, history, folder)),
         asyncio.create_task(_probe(supervisor, history)),
-        asyncio.create_task(_blind(supervisor, history, settings)),
+        asyncio.create_task(_hide_backlog(supervisor, history, settings)),
     ]
     (folder / f"{settings.name}.ready").touch()
     try:
@@ -86,7 +86,7 @@ async def _look(supervisor: object, history: History, folder: Path) -> None:
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _blind(supervisor: object, history: History, settings: Settings) -> None:
+async def _hide_backlog(supervisor: object, history: History, settings: Settings) -> None:
     """Make the backlog unreadable from time to time, while new jobs arrive, long enough for a scaling decision."""
     from holdfast import Client, HoldfastError
     from holdfast.errors import StoreUnavailable

@@ -22,7 +22,7 @@ def reaper(harness: Harness, **options: Any) -> tuple[Reaper, Recorder]:
     return made, Recorder(made, EVENTS)
 
 
-async def test_stalled_jobs_of_every_queue_are_taken_back(harness: Harness) -> None:
+async def test_stalled_jobs_of_every_queue_are_reaped(harness: Harness) -> None:
     async with harness.queue(name="one") as one, harness.queue(name="two") as two:
         await one.enqueue("user:1", 1)
         await two.enqueue("b", 1)

@@ -28,7 +28,7 @@ async def test_a_stalled_job_runs_again_and_the_lost_attempt_counts(harness: Har
     assert [job.attempts for job in handler.jobs] == [2]
 
 
-async def test_a_job_is_processing_until_it_is_taken_back_and_then_failing(harness: Harness) -> None:
+async def test_a_job_is_processing_until_it_is_reaped_and_then_failing(harness: Harness) -> None:
     async with harness.queue() as queue:
         await queue.enqueue("a", 1)
         await harness.claim()

@@ -42,14 +42,14 @@ async def test_an_output_that_cannot_be_stored_exactly_fails_the_attempt(
 
 async def test_an_output_of_the_wrong_type_fails_the_attempt(harness: WorkerHarness) -> None:
     @harness.jobs.job
-    async def liar() -> int:
+    async def wrong_output() -> int:
         return "seven"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
-    chain = await harness.start(liar.bind(), max_attempts=1)
+    chain = await harness.start(wrong_output.bind(), max_attempts=1)
     async with harness.worker():
         await harness.ended(chain)
 
-    assert "liar: its output" in str((await harness.job(chain)).error)
+    assert "wrong_output: its output" in str((await harness.job(chain)).error)
 
 
 @pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
@@ -86,10 +86,10 @@ async def test_a_continuation_that_cannot_be_written_fails_the_attempt(harness: 
 @pytest.mark.parametrize("option", ["key", "id"])
 async def test_a_continuation_takes_no_key_and_no_id(harness: WorkerHarness, option: str) -> None:
     @harness.jobs.job
-    async def bystander() -> None: ...
+    async def other_type() -> None: ...
 
     @harness.jobs.job
-    async def greedy() -> Bound[int]:
+    async def continues_with_options() -> Bound[int]:
         named: Any = {option: other.id}
         return double.bind(1).options(**named)
 
@@ -97,10 +97,10 @@ async def test_a_continuation_takes_no_key_and_no_id(harness: WorkerHarness, opt
     async def double(number: int) -> int:
         return number * 2
 
-    other = await harness.start(bystander.bind(), delay=1000)
-    chain = await harness.start(greedy.bind(), max_attempts=1)
+    other = await harness.start(other_type.bind(), delay=1000)
+    chain = await harness.start(continues_with_options.bind(), max_attempts=1)
     async with harness.worker():
         await harness.ended(chain)
 
     assert f"takes no {option}" in str((await harness.job(chain)).error)
-    assert (await harness.job(other)).type == "bystander"
+    assert (await harness.job(other)).type == "other_type"

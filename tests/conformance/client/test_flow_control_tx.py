@@ -62,7 +62,7 @@ async def test_a_collapsing_start_rolls_back_with_the_applications_rows(
 
 
 @pytest.mark.parametrize("make_store", ["postgres"], indirect=True)
-async def test_a_job_that_commits_after_a_later_one_was_handed_out_runs_after_it(
+async def test_a_job_that_commits_after_a_later_one_was_claimed_runs_after_it(
     harness: ClientHarness, application: Application
 ) -> None:
     ran: list[int] = []

@@ -96,7 +96,7 @@ def test_a_scheduled_job_can_be_made_due(holdfast: CommandLine, client: SyncClie
     assert holdfast.json("run-now", "missing", exit=3)["skipped"] == 1
 
 
-def test_a_paused_type_is_not_handed_out_until_it_is_resumed(holdfast: CommandLine, store: str) -> None:
+def test_a_paused_type_is_not_claimed_until_it_is_resumed(holdfast: CommandLine, store: str) -> None:
     holdfast("pause", "add", "twice")
     chain_id = holdfast.start("add", a=1)
 
