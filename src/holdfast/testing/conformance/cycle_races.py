@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import CancelChains, Complete, Completion, Guard, LockChain, RetryJobs, Settle, Settled
-from holdfast.errors import DependencyCycle, HoldfastError
-from holdfast.testing.builders import continued, failed, new_job, next_job
+from holdfast.engine.operations import (
+    CancelChains,
+    Complete,
+    Completion,
+    Guard,
+    LockChain,
+    RetryJobs,
+    Settle,
+    Settled,
+    Start,
+)
+from holdfast.errors import Conflict, DependencyCycle, HoldfastError
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.builders import cycle_of, waiting_cycles
 from holdfast.testing.conformance.harness import Harness
 
@@ -72,7 +82,7 @@ async def a_completion_from_outside_or_an_attempt_that_wait_for_each_other_is_re
         await _check_one_cycle(harness, answers)
 
 
-async def two_completions_from_outside_that_name_each_others_chain_without_a_cycle_both_succeed(
+async def completions_from_outside_that_name_each_others_chains_without_a_cycle_all_succeed(
     harness: Harness,
 ) -> None:
     other = await harness.second_store()
@@ -86,6 +96,38 @@ async def two_completions_from_outside_that_name_each_others_chain_without_a_cyc
 
         assert answers == [None, None, None]
         assert [(await harness.chain(each.id)).last.status for each in (one, two)] == [Status.PENDING, Status.BLOCKED]
+
+
+async def two_attempts_that_start_chains_after_each_others_chain_succeed_or_one_has_to_be_repeated(
+    harness: Harness,
+) -> None:
+    """There is no cycle. A store that locks rows may find a deadlock, and then it says so."""
+    other = await harness.second_store()
+    one, two = await harness.claimed(), await harness.claimed()
+
+    answers = await harness.race([_starting(harness, one, after=two), _starting(other, two, after=one)])
+
+    for job, named, answer in ((one, two, answers[0]), (two, one, answers[1])):
+        if answer is not None:
+            assert isinstance(answer, Conflict), answer
+            await _starting(harness, job, after=named)
+    sides = await harness.claim("side", limit=10)
+    assert [(await harness.job(job.id)).status for job in (one, two)] == [Status.COMPLETED] * 2
+    assert len(sides) == 2
+
+
+async def _starting(harness: Harness, job: Record, *, after: Record) -> None:
+    """An attempt that starts a chain after another chain, and completes its job."""
+    tx = await harness.begin()
+    try:
+        await tx.perform(Guard(job.claim))
+        await tx.perform(Start((new_job("side", after=(after.chain_id,)),)))
+        (settled,) = await tx.perform(Settle((completed(job),)))
+        assert settled.written, settled
+        await tx.commit()
+    except BaseException:
+        await tx.rollback()
+        raise
 
 
 async def _completing(harness: Harness, job: Record, *, after: Record) -> None:
