@@ -323,6 +323,9 @@ def test_completions_of_one_chain_take_turns(store: PostgresStore, connection: p
         assert locking.result(60).status is Status.COMPLETED
         second.rollback()
 
+    keys = connection.execute(f'select count(*) from "{store.schema}".key'.encode()).fetchone()
+    assert keys == (0,), "the lock that admits one completion leaves no row"
+
 
 def test_a_start_after_a_chain_does_not_wait_for_its_completion_from_outside(store: PostgresStore) -> None:
     job = a_pending_job(store, "resize")

@@ -17,7 +17,7 @@ _RECORDS = SQL["records"]
 _COMPLETE = SQL["complete"]
 _LOCK_KEYS = SQL["lock_keys"]
 
-_COMPLETING = "\x1fcompleting"
+_ADMISSION = "\x1fcompleting"
 """The type of the keys that admit one completion of a chain at a time. No job type has a name like this."""
 
 
@@ -39,7 +39,7 @@ def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
         return tail, locks.Wanted([], guarded=[tail.seq])
 
     def wait_for_others() -> Plan[None]:
-        yield Statement(_LOCK_KEYS, {"types": [_COMPLETING], "keys": [op.chain_id], "now": context.clock})
+        yield Statement(_LOCK_KEYS, {"types": [_ADMISSION], "keys": [op.chain_id], "now": context.clock})
 
     tail = yield from locks.lock(context, find, keys=wait_for_others)
     if tail is None:
@@ -112,5 +112,5 @@ def _write_completions(context: PlanContext, op: Complete, tail: chains.Tail) ->
             (seq,) = (yield from start.add(context, [completion.continuation], awaited=awaited)).seqs
         ends = completion.continuation is None
         parameters = {"seq": current, "output": completion.output, "ends": ends, "now": context.now}
-        ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)
+        ((id, type, attempt),) = yield Statement(_COMPLETE, parameters | {"admission": _ADMISSION})
         context.record("completed", id, op.chain_id, type, attempt)
