@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
-from holdfast.core.record import Status
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
     CancelChains,
     Examine,
     GetJobs,
     LockChain,
+    Renew,
     Settle,
+    Start,
 )
 from holdfast.stores.postgres import PostgresStore
-from holdfast.testing.builders import completed
+from holdfast.testing.builders import completed, failed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.lost_attempts import REAP, attempt_of, claimed, held_jobs, wait_until_idle
 from tests.stores.postgres.lost_attempts import no_termination as no_termination
@@ -203,3 +207,33 @@ def test_a_role_that_may_not_end_the_session_continues_and_doctor_names_it(
     limited.close_sync()
     connection.execute(f"drop owned by {role}".encode())
     connection.execute(f"drop role {role}".encode())
+
+
+@pytest.mark.usefixtures("no_termination")
+@pytest.mark.parametrize("how", [completed, failed], ids=["completes", "fails"])
+def test_an_attempt_that_waits_for_a_completion_from_outside_renews_its_lease_and_is_never_ended(
+    store: PostgresStore, connection: psycopg.Connection, how: Callable[[Record], Settlement]
+) -> None:
+    job = claimed(store)
+    dependent = new_job("dependent", after=(job.chain_id,), on_blocker_failure="fail")
+    store.perform_sync(Start((dependent,)))
+    block = store.begin_sync()
+    block.perform(LockChain(dependent.id))
+    tx, pid = attempt_of(store, job)
+    with ThreadPoolExecutor(1) as pool:
+        settles = pool.submit(tx.perform, Settle((how(job),)))
+        waiting = "select wait_event_type = 'Lock' from pg_stat_activity where pid = %s"
+        wait_until(lambda: connection.execute(waiting, [pid]).fetchone() == (True,))
+        wait_until_idle(connection, pid)
+
+        assert store.perform_sync(Renew(((job.claim, 60_000_000),))) == {}
+        assert store.perform_sync(REAP) == []
+
+        block.rollback()
+        settles.result(60)
+        tx.commit()
+    ended, blocked = store.perform_sync(GetJobs((job.id, dependent.id)))
+    assert ended is not None
+    assert blocked is not None
+    expected = (Status.COMPLETED, Status.PENDING) if how is completed else (Status.FAILED, Status.FAILED)
+    assert (ended.status, blocked.status) == expected

@@ -1,6 +1,7 @@
 -- settle_completed: complete the jobs of attempts, and their chains unless another job follows.
--- A job of an awaited chain is skipped unless `all` is set: its dependents must change in the same transaction.
--- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
+-- A job of an awaited chain is skipped unless `all` is set: its dependents must change in the same transaction. It is not
+-- locked either: the transaction of an attempt may wait long for the dependents, and renewals must succeed meanwhile.
+-- skip locked: a locked job is not waited for while others are locked. Skipped jobs are missing in the result.
 -- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
 -- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
 -- `freed`: the change of the lanes that jobs held by themselves, which the trigger of lanes then does not write. `left_orders`:
@@ -16,14 +17,14 @@ with clock as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at,
            case when :ends::boolean and job.in_order is not true then job.lane end as lane
       from holdfast.job
-     where job.id = any(:ids::text[])
+     where job.id = any(:ids::text[]) and (:all::boolean or not job.awaited)
      order by job.seq
        for update skip locked
 ), good as materialized (
     select held.seq, held.chain_id, held.type, held.scheduled_at, held.started_at + coalesce(asked.ahead, 0) as started_at,
            held.lane
       from held join asked on asked.id = held.id and asked.token = held.token
-     where held.status = 'running' and (:all::boolean or not held.awaited)
+     where held.status = 'running'
 ), completed as (
     update holdfast.job
        set status = 'completed', output = asked.output, error = null, leased_until = null, renewed_at = null,
@@ -100,7 +101,7 @@ select held.id, held.status, held.token, held.awaited, held.chain_id, held.type,
   from held cross join listening
 
 -- settle_continued: complete the jobs of attempts, and insert the next jobs of their chains, which have no blockers.
--- skip locked: as in settle_completed.
+-- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -182,6 +183,7 @@ with clock as materialized (
            job.scheduled_at
       from holdfast.job
      where job.id = any(:ids::text[])
+       and (:all::boolean or not job.awaited or job.id = any(array(select asked.id from asked where asked.status = 'pending')))
      order by job.seq
        for update skip locked
 ), good as materialized (
@@ -195,7 +197,7 @@ with clock as materialized (
                 when asked.status = 'pending' then greatest(clock.now, coalesce(asked.at, clock.now + asked.delay))
            end as next_at
       from clock, held join asked on asked.id = held.id and asked.token = held.token
-     where held.status = 'running' and (:all::boolean or not held.awaited or asked.status = 'pending')
+     where held.status = 'running'
 ), past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error, next_at)
     select good.id, good.attempt, good.worker, good.started_at, clock.now, good.outcome, good.error, good.next_at

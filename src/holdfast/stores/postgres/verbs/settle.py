@@ -54,29 +54,29 @@ def _settle(context: PlanContext, settlements: dict[int, Settlement], answers: l
         else:
             kinds.setdefault(completed if following is None else continued, {})[index] = settlement
     for write, batch in kinds.items():
-        others = yield from _write(context, write, batch.values())
-        for index, settlement in batch.items() if others else ():
-            if (id := settlement.claim.job_id) not in others:
-                continue
-            if (answer := _answer_if_not_written(context, settlement, others[id])) is not None:
-                answers[index] = answer
-            else:
+        lost, skipped = yield from _write(context, write, batch.values())
+        for index, settlement in batch.items() if lost or skipped else ():
+            if (id := settlement.claim.job_id) in skipped:
                 (awaited if write is completed else in_transaction)[index] = settlement
+            elif id in lost and (answer := _answer_if_not_written(context, settlement, lost[id])) is not None:
+                answers[index] = answer
     if awaited:
         yield from _complete_awaited(context, awaited, answers)
     for index in sorted(in_transaction):
         answers[index] = yield from _settle_in_transaction(context, in_transaction[index])
 
 
-def _write(context: PlanContext, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, JobState | None]]:
-    """Write these outcomes. Returns the states of the jobs whose outcomes were not written.
+def _write(
+    context: PlanContext, write: Write, settlements: Collection[Settlement]
+) -> Plan[tuple[dict[str, JobState | None], Collection[str]]]:
+    """Write these outcomes. Returns the states of the jobs whose claims are lost, and the ids of the skipped jobs.
 
-    Those have lost their claim, or their chain is awaited. Hints are collected row by row: if a later statement fails,
-    the earlier ones are still committed. Locked jobs are skipped at first, so that waiting for one of them holds no
-    lock on the others.
+    A statement skips locked jobs, so that waiting for one of them holds no lock on the others. Outcomes that may end a
+    chain are not written here then: the job may be locked, or its chain awaited. Hints are collected row by row: if a
+    later statement fails, the earlier ones are still committed.
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
-    others: dict[str, JobState | None] = {}
+    lost: dict[str, JobState | None] = {}
     rows = yield write(context, list(settlements))
     while True:
         context.receive(rows)
@@ -84,32 +84,26 @@ def _write(context: PlanContext, write: Write, settlements: Collection[Settlemen
             settlement = left.pop(id)
             found = JobState(status, token, awaited, chain_id, type)
             context.hints.recorded |= recorded
-            if lost_reason(status, token, settlement.claim.token) or (awaited and _is_left(write, settlement)):
-                others[id] = found
+            if lost_reason(status, token, settlement.claim.token):
+                lost[id] = found
             else:
                 _add_hints(context, settlement, found)
-        if not left:
-            return others
-        awaited = next(iter(left))
-        context.notify = None  # inside a transaction NOTIFY would serialise its commit with those of others
+        if not left or write in (completed, ended):
+            return lost, left
+        locked = next(iter(left))
         # One transaction: if the lock were released in between, the next waiter would get it, and this could repeat.
         yield Begin()
-        if (yield Statement(_WAIT, {"id": awaited})):
+        if (yield Statement(_WAIT, {"id": locked})):
             rows = yield write(context, list(left.values()))
         else:
-            del left[awaited]  # the job was deleted
-            others[awaited] = None
+            del left[locked]  # the job was deleted
+            lost[locked] = None
             rows = Result()
         yield Commit()
 
 
-def _is_left(write: Write, settlement: Settlement) -> bool:
-    """Whether the statement skips an outcome whose chain is awaited: because the outcome ends the chain."""
-    return write is completed or (write is ended and _ends(settlement))
-
-
 def _complete_awaited(context: PlanContext, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
-    """Complete awaited chains in one transaction, with all affected jobs locked."""
+    """Complete awaited chains, and jobs that were locked, in one transaction with all affected jobs locked."""
     yield from context.begin()
     states = yield from _lock(context, [settlement.claim.job_id for settlement in settlements.values()], ["completed"])
     indexes: dict[str, int] = {}
