@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import psycopg
 from psycopg import pq, sql
 
 from holdfast.stores.sql.lent_transaction import OVER, TransactionGuard
+
+_BUSY: Final = (
+    "the connection of this transaction is busy: a statement of the application has results that were not read, or a "
+    "pipeline or a COPY is open. Nothing of the job was written. Read all results and leave the pipeline or the COPY "
+    "before the block ends, and before operations of Holdfast in this transaction"
+)
 
 
 class _Refusing:
@@ -31,6 +37,15 @@ class _Refusing:
         """RuntimeError if the application ended the transaction, or tried to. A statement would commit by itself."""
         self._note_status()
         self.lending.check()
+
+    def check_idle(self) -> None:
+        """RuntimeError if the application left a statement unfinished: its results would be read as those of the store.
+
+        The caller holds the lock of the connection, so no other thread or task executes a statement.
+        """
+        in_pipeline = self._server.pipeline_status != pq.PipelineStatus.OFF
+        if in_pipeline or self._server.transaction_status == pq.TransactionStatus.ACTIVE:
+            raise RuntimeError(_BUSY)
 
     def _note_status(self) -> None:
         """Detect that a statement of the application ended the transaction."""

@@ -60,7 +60,7 @@ class PostgresTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
-        self.native.check_open()
+        await self._check()
         connection.check_intact()
         context = store.new_context()
         try:
@@ -77,7 +77,7 @@ class PostgresTransaction:
         connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
-            self.native.check_open()
+            await self._check()
             await connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
@@ -102,6 +102,13 @@ class PostgresTransaction:
         except Exception as error:
             raise translated(error, self._store.name, self._store.schema) from error
 
+    async def _check(self) -> None:
+        """RuntimeError if the application ended the transaction, or left a statement unfinished."""
+        self.native.check_open()
+        if self.native.lending.used:
+            async with self.native.lock:
+                self.native.check_idle()
+
     def _open(self) -> AsyncConnection:
         if self._connection is None:
             raise RuntimeError("this transaction has ended")
@@ -121,7 +128,7 @@ class SyncPostgresTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
-        self.native.check_open()
+        self._check()
         connection.check_intact()
         context = store.new_context()
         try:
@@ -139,7 +146,7 @@ class SyncPostgresTransaction:
             connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
-            self.native.check_open()
+            self._check()
             connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
@@ -174,6 +181,13 @@ class SyncPostgresTransaction:
             if self._connection is not None:
                 self._cut = True
                 shut_down(self._connection.native.pgconn.socket)
+
+    def _check(self) -> None:
+        """RuntimeError if the application ended the transaction, or left a statement unfinished."""
+        self.native.check_open()
+        if self.native.lending.used:
+            with self.native.lock:
+                self.native.check_idle()
 
     def _open(self) -> SyncConnection:
         if self._connection is None:
