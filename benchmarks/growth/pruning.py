@@ -1,6 +1,7 @@
-"""Prune many expired chains on PostgreSQL: `python -m benchmarks.growth.pruning --chains 1000000`.
+"""Prune expired chains beside many kept ones on PostgreSQL: `python -m benchmarks.growth.pruning --kept 10000000`.
 
-Reports the rate, the volume of the log (WAL), the size of the table, and the duration of claims before and meanwhile.
+Reports the rate, the volume of the log (WAL), the size of the table, and the duration of claims before, meanwhile and
+afterwards.
 """
 
 from __future__ import annotations
@@ -8,22 +9,28 @@ from __future__ import annotations
 import argparse
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from statistics import median
 
 import psycopg
 
-from benchmarks.growth.filling import PENDING, claim, fill
+from benchmarks.fleet.measure import server_seconds
+from benchmarks.growth.copying import tidy
+from benchmarks.growth.filling import FINISHED, PENDING, claim, finish, start
 from holdfast.engine.operations import Prune, Settle
 from holdfast.engine.store import Store
 from holdfast.stores.address import open_store
 from holdfast.testing.builders import completed
+from holdfast.worker.pruner import BATCH
 from tests.servers.postgres import running_postgres
 
-TOGETHER = 1000
-"""Chains in one call, as a worker prunes."""
 CLAIMED = 10
-BEFORE_SECONDS = 5.0
+BACKLOG = 100_000
+"""Pending jobs."""
+YEAR = 365 * 86_400.0
+QUIET_SECONDS = 5.0
+"""How long claims are measured before and after."""
 
 
 class ClaimTimes:
@@ -54,34 +61,57 @@ class ClaimTimes:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth.pruning", description=__doc__)
-    parser.add_argument("--chains", type=int, default=1_000_000)
-    chains = parser.parse_args().chains
+    parser.add_argument("--chains", type=int, default=1_000_000, help="expired chains")
+    parser.add_argument("--kept", type=int, default=10_000_000, help="completed chains that are not expired")
+    parser.add_argument(
+        "--seconds", type=float, default=3600.0, help="stop pruning after this time, half of it beside claims"
+    )
+    options = parser.parse_args()
     with running_postgres(fsync="on", shared_buffers="512MB", max_wal_size="4GB") as server:
         store = open_store(server.address(notify="off"))
         store.open_sync()
         store.migrate_sync()
         with closing(server.connect()) as connection, closing(_Closed(store)):
-            fill(store, chains)
-            connection.execute("vacuum analyze holdfast.job")
-            print(f"filled: {_size(connection)}", flush=True)
-            claims = ClaimTimes(store)
-            time.sleep(BEFORE_SECONDS)
-            before = claims.take()
-            log, begun, pruned = _log_position(connection), time.perf_counter(), 0
-            while removed := len(store.perform_sync(Prune(TOGETHER))):
-                pruned += removed
-                if pruned >= chains:
-                    break
-            seconds = time.perf_counter() - begun
-            claims.stop()
-            meanwhile = claims.take()
-            written = _log_position(connection) - log
-            print(f"pruned {pruned:,} chains in {seconds:.1f} s: {pruned / seconds:,.0f} per second")
-            print(f"log: {written / 1e6:,.0f} MB, {written / pruned:,.0f} bytes per chain, claims included")
-            print(f"claims of {CLAIMED}: before {_times(before)}, meanwhile {_times(meanwhile)}")
-            print(f"pruned: {_size(connection)}")
-            connection.execute("vacuum holdfast.job")
-            print(f"after a vacuum: {_size(connection)}", flush=True)
+            finish(store, "kept", options.kept, keep=YEAR)
+            finish(store, FINISHED, options.chains)
+            start(store, PENDING, BACKLOG)
+            tidy(store)
+            assert server.pid is not None
+            measure(store, connection, "holdfast", server_seconds(server.pid), options.seconds)
+
+
+def measure(
+    store: Store, connection: psycopg.Connection, schema: str, used: Callable[[], float], seconds: float
+) -> None:
+    """Prune everything that is expired, the first half of the time beside claims, and print the figures."""
+    print(f"filled: {_size(connection, schema)}", flush=True)
+    claims = ClaimTimes(store)
+    time.sleep(QUIET_SECONDS)
+    before = claims.take()
+    _prune(store, connection, used, seconds / 2, "beside claims")
+    meanwhile = claims.take()
+    time.sleep(QUIET_SECONDS)
+    claims.stop()
+    print(f"claims of {CLAIMED}: before {_times(before)}, meanwhile {_times(meanwhile)}, after {_times(claims.take())}")
+    print(f"pruned: {_size(connection, schema)}", flush=True)
+    _prune(store, connection, used, seconds / 2, "alone")
+    print(f"pruned: {_size(connection, schema)}")
+    connection.execute(f"vacuum {schema}.job".encode())
+    print(f"after a vacuum: {_size(connection, schema)}", flush=True)
+
+
+def _prune(store: Store, connection: psycopg.Connection, used: Callable[[], float], seconds: float, how: str) -> None:
+    log, cpu, begun, pruned, calls = _log_position(connection), used(), time.perf_counter(), 0, list[float]()
+    while (sent := time.perf_counter()) < begun + seconds and (removed := len(store.perform_sync(Prune(BATCH)))):
+        pruned += removed
+        calls.append(time.perf_counter() - sent)
+    taken, spent = time.perf_counter() - begun, used() - cpu
+    written = _log_position(connection) - log
+    tenth = max(1, len(calls) // 10)
+    print(f"{how}: {pruned:,} chains in {taken:.1f} s, {pruned / taken:,.0f} per second, {BATCH} in a call")
+    print(f"{how}: CPU of the server {spent / pruned * 1e6:.0f} us per chain")
+    print(f"{how}: log {written / 1e6:,.0f} MB, {written / pruned:,.0f} bytes per chain")
+    print(f"{how}: first tenth {_times(calls[:tenth])}, last tenth {_times(calls[-tenth:])}", flush=True)
 
 
 class _Closed:
@@ -92,7 +122,7 @@ class _Closed:
 def _times(seconds: list[float]) -> str:
     ordered = sorted(seconds)
     high = ordered[int(len(ordered) * 0.99)]
-    return f"median {median(ordered) * 1000:.2f} ms, 99 % below {high * 1000:.2f} ms ({len(ordered)} claims)"
+    return f"median {median(ordered) * 1000:.2f} ms, 99 % below {high * 1000:.2f} ms ({len(ordered)} calls)"
 
 
 def _log_position(connection: psycopg.Connection) -> int:
@@ -101,12 +131,14 @@ def _log_position(connection: psycopg.Connection) -> int:
     return int(row[0])
 
 
-def _size(connection: psycopg.Connection) -> str:
+def _size(connection: psycopg.Connection, schema: str) -> str:
     row = connection.execute(
-        "select pg_size_pretty(pg_table_size('holdfast.job')), pg_size_pretty(pg_indexes_size('holdfast.job'))"
+        "select pg_size_pretty(pg_table_size(relid)), pg_size_pretty(pg_indexes_size(relid)), n_dead_tup"
+        " from pg_stat_user_tables where relname = 'job' and schemaname = %s",
+        (schema,),
     ).fetchone()
     assert row is not None
-    return f"table {row[0]}, indexes {row[1]}"
+    return f"table {row[0]}, indexes {row[1]}, {row[2]:,} dead rows"
 
 
 if __name__ == "__main__":
