@@ -57,11 +57,14 @@ def copy_jobs(store: Store, type: str, copies: int) -> None:
 
 
 def tidy(store: Store) -> None:
-    """Do what autovacuum and the checkpointer do within minutes. The other stores have nothing like them."""
+    """Do what autovacuum and checkpoints do within minutes. Redis has nothing like them."""
     if isinstance(store, PostgresStore):
         with closing(psycopg.connect(**store.address.connection, autocommit=True)) as connection:
             connection.execute("vacuum analyze")
             connection.execute("checkpoint")
+    elif isinstance(store, SqliteStore):
+        with closing(sqlite3.connect(store.address.path)) as connection:
+            connection.execute("pragma wal_checkpoint(truncate)")
 
 
 def _copy_postgres(connection: psycopg.Connection, schema: str, type: str, copies: int) -> None:

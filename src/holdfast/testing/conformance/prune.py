@@ -255,3 +255,13 @@ async def pruning_a_chain_does_not_change_other_chains(harness: Harness) -> None
 
     assert await harness.perform(Prune(10)) == [short.id]
     assert (await harness.job(long.id)).status is Status.COMPLETED
+
+
+async def chains_whose_key_is_not_free_do_not_use_up_the_limit(harness: Harness) -> None:
+    for number in range(5):
+        await harness.completed(new_job(key=str(number), keep=10, dedup_for=60))
+    last = await harness.completed(new_job(keep=10))
+    harness.clock.advance(11)
+
+    assert await harness.perform(Prune(2)) == [last.id]
+    assert await harness.perform(Prune(2)) == []

@@ -14,6 +14,10 @@ from holdfast.stores.postgres.verbs.audit import prune_audit
 from holdfast.stores.postgres.verbs.delete import chain_jobs, dependents, remove
 from holdfast.stores.sql.plan import Statement
 
+CLEARED_BATCHES = 20
+"""Chains whose key is not free yet do not count towards the limit. At most this many times the limit are cleared in one
+transaction."""
+
 _EXPIRED = SQL["prune_expired"]
 _CLEAR = SQL["prune_clear"]
 _PRUNE_KEYS = SQL["prune_keys"]
@@ -22,20 +26,33 @@ _PRUNE_MARKS = SQL["prune_marks"]
 
 def prune(context: PlanContext, op: Prune) -> Plan[list[str]]:
     yield from context.begin()
-    expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": context.now, "limit": op.limit}))]
-    if expired:
-        expired, seqs = yield from _lock_free(expired)
-        clear = Statement(_CLEAR, {"seqs": seqs, "now": context.now, "input": CLEARED_INPUT})
-        cleared: dict[int, str] = dict((yield clear))
-        if cleared:
-            expired = [chain_id for chain_id in expired if chain_id not in cleared.values()]
-            seqs = [seq for seq in seqs if seq not in cleared]
-        yield from remove(context, expired, seqs)
+    pruned: list[str] = []
+    for _ in range(CLEARED_BATCHES):
+        deleted, cleared = yield from _prune_batch(context, op.limit - len(pruned))
+        pruned += deleted
+        if not cleared or len(pruned) == op.limit:
+            break
     yield Statement(_PRUNE_KEYS, {"now": context.now})
     yield from counters.add_up(context)
     yield Statement(_PRUNE_MARKS)
     yield from prune_audit(context)
-    return expired
+    return pruned
+
+
+def _prune_batch(context: PlanContext, limit: int) -> Plan[tuple[list[str], bool]]:
+    """Delete or clear expired chains. Returns those that were deleted, and whether some were cleared."""
+    expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": context.now, "limit": limit}))]
+    if not expired:
+        return [], False
+    expired, seqs = yield from _lock_free(expired)
+    clear = Statement(_CLEAR, {"seqs": seqs, "now": context.now, "input": CLEARED_INPUT})
+    cleared: dict[int, str] = dict((yield clear))
+    if cleared:
+        kept = set(cleared.values())
+        expired = [chain_id for chain_id in expired if chain_id not in kept]
+        seqs = [seq for seq in seqs if seq not in cleared]
+    yield from remove(context, expired, seqs)
+    return expired, bool(cleared)
 
 
 def _lock_free(chain_ids: Sequence[str]) -> Plan[tuple[list[str], list[int]]]:

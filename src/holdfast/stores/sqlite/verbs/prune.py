@@ -12,6 +12,10 @@ from holdfast.stores.sqlite.verbs import counters, steps
 from holdfast.stores.sqlite.verbs.audit import prune_audit
 from holdfast.stores.sqlite.verbs.delete import remove
 
+CLEARED_BATCHES = 20
+"""Chains whose key is not free yet do not count towards the limit. At most this many times the limit are cleared in one
+transaction."""
+
 _EXPIRED = SQL["prune_expired"]
 _TAKEN = SQL["prune_taken"]
 _CLEAR = SQL["prune_clear"]
@@ -20,16 +24,27 @@ _DELETE_ATTEMPTS = SQL["delete_attempts"]
 
 
 def prune(context: PlanContext, operation: Prune) -> Plan[list[str]]:
-    rows = yield Statement(_EXPIRED, {"now": context.now, "limit": operation.limit})
-    expired = [chain_id for (chain_id,) in rows]
-    if expired:
-        taken: dict[str, int] = dict((yield Statement(_TAKEN, {"ids": as_json(expired), "now": context.now})))
-        yield from _clear(taken)
-        expired = [chain_id for chain_id in expired if chain_id not in taken]
-    yield from remove(context, expired)
+    pruned: list[str] = []
+    for _ in range(CLEARED_BATCHES):
+        deleted, cleared = yield from _prune_batch(context, operation.limit - len(pruned))
+        pruned += deleted
+        if not cleared or len(pruned) == operation.limit:
+            break
     yield from prune_audit(context)
     yield from counters.add_up(context)
-    return expired
+    return pruned
+
+
+def _prune_batch(context: PlanContext, limit: int) -> Plan[tuple[list[str], bool]]:
+    """Delete or clear expired chains. Returns those that were deleted, and whether some were cleared."""
+    expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": context.now, "limit": limit}))]
+    if not expired:
+        return [], False
+    taken: dict[str, int] = dict((yield Statement(_TAKEN, {"ids": as_json(expired), "now": context.now})))
+    yield from _clear(taken)
+    expired = [chain_id for chain_id in expired if chain_id not in taken]
+    yield from remove(context, expired)
+    return expired, bool(taken)
 
 
 def _clear(taken: Mapping[str, int]) -> Plan[None]:
