@@ -40,7 +40,7 @@ async def work(address: str) -> None:
 def measure(total: int) -> list[tuple[int, float]]:
     """Pairs of finished jobs and megabytes of the worker."""
     with run_redis() as server:
-        address = server.address("memory")
+        address = server.address("memory", timeout="60")  # the machine may be busy
         command = [sys.executable, "-m", "benchmarks.growth.memory", "--worker", address]
         store = open_store(address)
         store.open_sync()
