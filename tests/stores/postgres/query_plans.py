@@ -9,6 +9,7 @@ import psycopg
 from psycopg import sql
 
 from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.connection.connect import PLANNER
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 
@@ -27,8 +28,8 @@ def plan_of(
     arguments = [sql.SQL("("), values, sql.SQL(")")] if rendered.names else []
     query = sql.Composed([sql.SQL("explain (analyze, buffers, format json) execute planned "), *arguments])
     with connection.transaction(force_rollback=True):
-        connection.execute("set local plan_cache_mode = force_generic_plan")
-        connection.execute("set local jit = off")
+        for name, value in PLANNER.items():
+            connection.execute("select set_config(%s, %s, true)", (name, value))
         connection.execute(b"prepare planned as " + rendered.encoded, prepare=False)
         row = connection.execute(query, prepare=False).fetchone()
     connection.execute("deallocate planned")

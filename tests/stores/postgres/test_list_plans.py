@@ -49,6 +49,32 @@ def test_a_page_of_a_status_reads_few_rows(incident: PostgresStore, connection: 
             assert max(read) <= max(RECENT, 4 * NEWEST) + 500, (status, read)
 
 
+def test_a_list_starts_no_parallel_processes(incident: PostgresStore, connection: psycopg.Connection) -> None:
+    """As on a table of ten million jobs, where the planner expects parallel processes to be faster."""
+    for setting in ("min_parallel_table_scan_size", "min_parallel_index_scan_size", "parallel_setup_cost"):
+        connection.execute(f"set {setting} = 0".encode())
+    connection.execute("set parallel_tuple_cost = 0")
+    connection.execute(f'analyze "{incident.schema}".job'.encode())
+    wanted = Filter(types=("charge",), statuses=(Status.COMPLETED,))
+
+    plans = _plans(incident, connection, list_jobs(PlanContext(), ListJobs(wanted, 50)))
+
+    assert [node["Node Type"] for each in plans for node in nodes_of(each) if "Gather" in node["Node Type"]] == []
+
+
+def _plans(store: PostgresStore, connection: psycopg.Connection, listed: Any) -> list[dict[str, Any]]:
+    """The query plans of the statements of a plan."""
+    plans: list[dict[str, Any]] = []
+    statement: Statement = next(listed)
+    while True:
+        parameters: Any = statement.parameters
+        plans.append(plan_of(store, connection, statement.sql, parameters))
+        try:
+            statement = listed.send(rows_of(store, connection, statement.sql, parameters))
+        except StopIteration:
+            return plans
+
+
 def _performed(store: PostgresStore, connection: psycopg.Connection, listed: Any) -> tuple[list[Any], list[int]]:
     """The result of a plan, and the number of rows that each of its statements read."""
     read: list[int] = []

@@ -43,6 +43,15 @@ KEEPALIVES: Final = (
 Settings of the server, the role or the address are kept. A Unix socket ignores those of TCP.
 """
 
+PLANNER: Final = {
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "enable_seqscan": "off",
+    "enable_mergejoin": "off",
+}
+"""How the server plans our statements. See `_limits`."""
+
 _SESSION = SQL["session"]
 
 Connect = Callable[[], SyncConnection]
@@ -111,17 +120,18 @@ def _limits(address: PostgresAddress) -> Statement:
     stricter level it fails.
     Generic plans: planning a claim costs more than executing it, and a custom plan is no better.
     By index: a plan that was made for an empty table and reads it whole would be kept when the table has grown.
-    No JIT: a generic plan overestimates its rows, and compiling takes a hundred times as long as executing.
+    No JIT, no parallel workers: a generic plan overestimates its rows, and to compile, or to start processes, takes a
+    hundred times as long as to execute.
     Idle transactions end too: a process that stops between two statements of a verb would keep its locks, for example
     those of lanes. Transactions with code of the application have other sessions.
     """
     milliseconds = round((address.deadline + MARGIN_SECONDS) * 1000)
+    planner = "".join(f"set_config('{name}', '{value}', false), " for name, value in PLANNER.items())
     return Statement(
         f"select set_config('statement_timeout', '{milliseconds}', false), "
         f"set_config('idle_in_transaction_session_timeout', '{milliseconds}', false), "
         "set_config('default_transaction_isolation', 'read committed', false), "
-        "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), "
-        f"set_config('enable_seqscan', 'off', false), set_config('enable_mergejoin', 'off', false), ({KEEPALIVES})"
+        f"{planner}({KEEPALIVES})"
     )
 
 
