@@ -22,6 +22,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=default.seconds, help="virtual seconds")
     parser.add_argument("--handler", type=float, default=default.handler, help="mean duration of a handler in seconds")
     parser.add_argument("--cores", type=int, default=default.cores, help="cores of the server")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="real minutes: then report what was simulated"
+    )
     parser.add_argument("--report", type=Path, help="a file for the report as JSON")
     options = parser.parse_args()
     plan = Plan(options.workers, options.rate, options.seconds, handler=options.handler, cores=options.cores)
@@ -30,7 +33,7 @@ def main() -> None:
     def emit(seconds: float) -> None:
         print(f"{seconds:.0f} virtual seconds after {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
 
-    report = Fleet(plan, load()[options.store]).run(emit)
+    report = Fleet(plan, load()[options.store], until=begun + options.minutes * 60).run(emit)
     if options.report is not None:
         options.report.write_text(json.dumps(asdict(report), indent=1) + "\n")
     print(table(report))
@@ -40,6 +43,7 @@ def table(report: FleetReport) -> str:
     """The report as the rows of a Markdown table."""
     finished, counts = report.counts.finished or 1, report.counts
     rows = {
+        "virtual seconds": f"{report.plan.seconds:.0f}",
         "jobs finished": f"{counts.finished:,}",
         "claims": f"{report.claims:,} ({report.claims / finished:.2f} per job)",
         "empty claims": f"{report.empty_claims:,} ({report.empty_claims / finished:.2f} per job)",

@@ -24,6 +24,9 @@ class Bus:
 
         self.listening = 0
         """Processes that listen."""
+        self.reacting: dict[ProcessWakeups, None] = {}
+        """Processes with a claim loop that reacts to due jobs, in the order in which they began to."""
+        self._second = 0
 
     def publish(self, sender: ProcessWakeups, hints: Hints) -> None:
         self.messages += 1
@@ -37,11 +40,22 @@ class Bus:
                 if process is not sender:
                     process.local.send(hints)
         elif hints.due:
-            # Only claim loops react to due jobs, and most of them wait for their turn to check already.
-            second = int(asyncio.get_running_loop().time())
-            for process in self.processes:
-                if process is not sender and process.claim_loop is not None and process.reacts(second):
-                    process.claim_loop.receive(hints)
+            self._deliver_due(sender, hints)
+
+    def _deliver_due(self, sender: ProcessWakeups, hints: Hints) -> None:
+        """Only claim loops react to due jobs, and only while they have not planned their next check.
+
+        The order of the workers changes every second, so all of them receive the first message of a second.
+        """
+        second = int(asyncio.get_running_loop().time())
+        if second != self._second:
+            self._second = second
+            self.reacting = {process: None for process in self.processes if process.claim_loop is not None}
+        for process in list(self.reacting):
+            if process is not sender:
+                process.claim_loop.receive(hints)
+                if not process.first:
+                    del self.reacting[process]
 
 
 class ProcessWakeups:
@@ -70,18 +84,25 @@ class ProcessWakeups:
         self.listens = True
         owner = getattr(listener, "__self__", None)
         if isinstance(owner, ClaimLoop):
-            self.claim_loop = owner
+            self._follow(owner)
         asyncio.get_running_loop().call_soon(listener, ANYTHING)
         return unsubscribe
 
-    def reacts(self, second: int) -> bool:
-        """Whether the claim loop does anything if jobs become due: not while its next check is already planned.
+    @property
+    def first(self) -> bool:
+        """Whether the worker claims at once in this second, and so reacts to every message."""
+        return 0.0 in self.claim_loop._stagger._delays.values() or not self.claim_loop._stagger._workers
 
-        The first worker of a second claims at once, so the place of the worker must be known for this second.
-        """
-        loop = self.claim_loop
-        stagger = loop._stagger
-        return loop._timer is None or stagger._second != second or 0.0 in stagger._delays.values()
+    def _follow(self, claim_loop: Any) -> None:
+        """Deliver messages again after the claim loop has checked for due jobs."""
+        check = claim_loop._check
+
+        def checked() -> None:
+            check()
+            self._bus.reacting[self] = None
+
+        claim_loop._check = checked
+        self.claim_loop = claim_loop
 
     def _publish(self) -> None:
         self._bus.publish(self, self._waiting.take())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,8 +74,10 @@ class FleetReport:
 class Fleet:
     """One simulation. All processes run in one event loop with a virtual clock."""
 
-    def __init__(self, plan: Plan, costs: StoreCosts) -> None:
+    def __init__(self, plan: Plan, costs: StoreCosts, *, until: float = float("inf")) -> None:
         self.plan = plan
+        self._until = until
+        """The real time of `time.monotonic` at which the simulation ends, even if the plan has not."""
         self.loop = SimulatedLoop()
         self.server = Server(MemoryStore(clock=self.loop.micros), costs, plan.cores)
         self.bus = Bus()
@@ -120,6 +123,9 @@ class Fleet:
         while self.loop.time() < begun + self.plan.seconds:
             await asyncio.sleep(min(10.0, begun + self.plan.seconds - self.loop.time()))
             emit(self.loop.time() - begun)
+            if time.monotonic() > self._until:
+                self.plan = replace(self.plan, seconds=self.loop.time() - begun)
+                break
         report = self._report()
         for task in (*producers, *running):
             task.cancel()

@@ -72,7 +72,7 @@ def addresses(store: str, count: int) -> Generator[list[str]]:
                 yield [server.address(schema=f"growth_{number}", notify="off") for number in range(count)]
         case "redis":
             with run_redis(appendonly="yes", appendfsync="everysec") as server:
-                yield [server.address(f"growth{number}") for number in range(count)]
+                yield [server.address(f"growth{number}", timeout="60") for number in range(count)]
         case _:
             with tempfile.TemporaryDirectory(prefix="holdfast-growth-") as folder:
                 yield [f"sqlite:///{folder}/{number}.db" for number in range(count)]
