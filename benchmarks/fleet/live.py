@@ -23,14 +23,17 @@ from typing import Any, NamedTuple
 
 from benchmarks.fleet.live_worker import Measured, registry
 from benchmarks.fleet.measure import server_seconds
-from holdfast import Client, Status
+from holdfast import Client
+from holdfast.core.record import Status
+from holdfast.worker.stagger import SMALL_FLEET
 from tests.servers.postgres import running_postgres
 from tests.servers.redis import run_redis
 
 PROCESSES = 8
-SETTLE_SECONDS = 8.0
-"""After the start, until all workers know each other and are idle."""
-IDLE_SECONDS = 10.0
+SETTLE_SECONDS, KNOWN_SECONDS = 5.0, 40.0
+"""After the start, until all workers are idle, and until those of a large fleet know each other: they read the list of
+the workers twice a minute."""
+IDLE_SECONDS = 5.0
 SINGLE, SINGLE_PAUSE = 60, 0.1
 BUSY, BUSY_TOGETHER, HANDLER = 3000, 20, 0.005
 """Jobs, jobs in a transaction, and the duration of a handler in seconds."""
@@ -69,12 +72,12 @@ def target(store: str) -> Generator[Target]:
 
                 yield Target(server.address(), server_seconds(server.pid), sessions)
     elif store == "redis":
-        with run_redis(appendonly="yes", appendfsync="everysec") as redis, redis.connect() as client:
-            assert redis.pid is not None
+        with run_redis(appendonly="yes", appendfsync="everysec") as server, server.connect() as client:
+            assert server.pid is not None
             info: Any = client
             yield Target(
-                redis.address(),
-                server_seconds(redis.pid),
+                server.address(),
+                server_seconds(server.pid),
                 lambda: int(info.info("clients")["connected_clients"]) - 1,
             )
     else:
@@ -156,7 +159,7 @@ async def measure(where: Target, workers: int, emit: Callable[[str], None]) -> N
                 await asyncio.sleep(0.02)
 
         try:
-            await asyncio.sleep(SETTLE_SECONDS)
+            await asyncio.sleep(KNOWN_SECONDS if workers > SMALL_FLEET else SETTLE_SECONDS)
             idle = await fleet.phase(lambda: asyncio.sleep(IDLE_SECONDS))
             one = await fleet.phase(single)
             many = await fleet.phase(busy)
