@@ -25,8 +25,8 @@ def new_id() -> str:
     global _last
     with _lock:
         # 48 bits of milliseconds and 12 of their fraction. If the clock stands still or goes back, the last value + 1.
-        stamp = max((time.time_ns() << 12) // 1_000_000, _last + 1)
-        _last = stamp
+        stamp = (time.time_ns() << 12) // 1_000_000
+        _last = stamp = stamp if stamp > _last else _last + 1
         if not _noise:
             _noise.extend(struct.unpack("64Q", os.urandom(512)))
         noise = _noise.pop()

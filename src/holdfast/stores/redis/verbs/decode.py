@@ -24,37 +24,40 @@ STATUSES = {letter: status for status, letter in STATUS_LETTERS.items()}
 
 
 class StoredState(msgspec.Struct, array_like=True, frozen=True):
-    """The state of a job without its payloads, in the order of `scripts/shared/job.lua`."""
+    """The state of a job without its payloads, in the order of `scripts/shared/job.lua`.
+
+    Integers that Lua cannot represent exactly, and the progress, are stored as text.
+    """
 
     seq: int
     created_at: int
-    scheduled_at: Number | None
+    scheduled_at: int | None
     status: str
     open_blockers: int
     type: str
     chain: str | None
     index: int
-    priority: Number
+    priority: int
     attempt: int
-    max_attempts: Number | None
+    max_attempts: int | None
     key: str | None
     worker: str | None
     token: str | None
-    leased_until: Number | None
+    leased_until: int | None
     renewed_at: int | None
-    progress: str | None
+    progress: float | None
     progress_note: str | None
     started_at: int | None
     finished_at: int | None
-    timeout: Number | None
-    keep: Number | None
+    timeout: int | None
+    keep: int | None
     details: str | None
     blockers: int
     on_blocker_failure: str | None
     by: str | None
     mismatches: int | None = None
     mismatched_at: int | None = None
-    dedup_for: Number | None = None
+    dedup_for: int | None = None
 
 
 class HintMessage(msgspec.Struct):
@@ -91,7 +94,8 @@ class _Event(NamedTuple):
     worker: str | None
 
 
-_state = msgspec.msgpack.Decoder(StoredState).decode
+# strict=False: numbers that are stored as text become numbers.
+_state = msgspec.msgpack.Decoder(StoredState, strict=False).decode
 _past = msgspec.msgpack.Decoder(_Past).decode
 _event = msgspec.msgpack.Decoder(_Event).decode
 decode_hints = msgspec.msgpack.Decoder(HintMessage).decode
@@ -124,32 +128,32 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         row.chain or job_id,
         row.index,
         STATUSES[row.status],
-        int(row.priority),
+        row.priority,
         row.attempt,
-        _int(row.max_attempts),
+        row.max_attempts,
         input,
         output,
         error,
         row.key,
         row.worker,
         row.token,
-        _int(row.leased_until),
+        row.leased_until,
         row.renewed_at,
-        None if row.progress is None else float(row.progress),
+        row.progress,
         row.progress_note,
         row.created_at,
-        row.created_at if row.scheduled_at is None else int(row.scheduled_at),
+        row.created_at if row.scheduled_at is None else row.scheduled_at,
         row.started_at,
         row.finished_at,
-        _int(row.timeout),
-        _int(row.keep),
+        row.timeout,
+        row.keep,
         row.details,
         row.blockers,
         row.open_blockers,
         row.on_blocker_failure or "wait",
         row.mismatches,
         row.mismatched_at,
-        _int(row.dedup_for),
+        row.dedup_for,
     )
 
 

@@ -53,7 +53,7 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
             break
     payloads.append(rest)
     payloads.append(job.input)
-    origin = origin_of(job.details)
+    origin = None if job.details is None else origin_of(job.details)
     if job.key is None and job.track is None and origin is None and not job.after:
         if job.index == 0 and job.at is None and not (job.priority or job.delay):
             return job.id, job.type, first
@@ -87,7 +87,8 @@ def due_hint(type: str) -> bytes:
 
 def _rest(job: NewJob) -> bytes:
     """The part of a new job's state that the caller knows: the values of `StoredState` from `type` to `by`."""
-    rest = _packed_rest(
+    type, rest = _packed_rest(
+        job.type,
         job.index,
         job.priority,
         job.max_attempts,
@@ -98,7 +99,7 @@ def _rest(job: NewJob) -> bytes:
         len(job.after),
         job.on_blocker_failure,
     )
-    return pack(job.type) + pack(_chain(job)) + rest
+    return type + (_NIL if job.chain_id == job.id else pack(job.chain_id)) + rest
 
 
 def _chain(job: NewJob) -> str | None:
@@ -114,6 +115,7 @@ def _tail(job: NewJob) -> bytes:
 # Cached: jobs usually differ only in their inputs, and continuations in their chains.
 @lru_cache(maxsize=256)
 def _packed_rest(
+    type: str,
     index: int,
     priority: int,
     max_attempts: int | None,
@@ -123,14 +125,15 @@ def _packed_rest(
     details: str | None,
     blockers: int,
     on_blocker_failure: str,
-) -> bytes:
+) -> tuple[bytes, bytes]:
     held = (0, number(max_attempts), key, *_UNCLAIMED)
     kept = (number(timeout), number(keep), details, blockers)
     # The last value is `by`; `new_job` replaces it for an id that the application chose.
     values = (index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
-    return pack(values)[_HEADER_BYTES:]
+    return pack(type), pack(values)[_HEADER_BYTES:]
 
 
+_NIL = pack(None)
 _UNCLAIMED = (None,) * 8
 """The values from `worker` to `finished_at` of a job that was never claimed."""
 _TAIL_OPTIONS = [name for name in TAIL if name in OPTIONS]
@@ -146,7 +149,8 @@ def _unless_waiting(on_blocker_failure: str) -> str | None:
 
 def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
     """A settlement, in the order of `scripts/settle.lua`."""
-    output, error = payloads.add(each.output), payloads.add(each.error)
+    output = payloads.add(each.output)
+    error = None if each.error is None else payloads.add(each.error)
     begun = (*each.claim, STATUS_LETTERS[each.status], each.outcome, output, error)
     ahead = number(each.ahead) if each.ahead else None
     next_job = None if each.continuation is None else new_job(each.continuation, payloads)

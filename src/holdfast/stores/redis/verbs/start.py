@@ -121,8 +121,10 @@ def started_chains(jobs: Sequence[NewJob], reply: bytes | list[Any]) -> tuple[li
 
 
 def _created(job: NewJob, now: int, seq: int, open_blockers: int = 0) -> Started:
-    status = Status.BLOCKED if open_blockers else Status.PENDING
-    record = create(job, now, seq, status=status, open_blockers=open_blockers)
+    if open_blockers:
+        record = create(job, now, seq, status=Status.BLOCKED, open_blockers=open_blockers)
+    else:
+        record = create(job, now, seq)
     return Started(ChainRecord(record, record), False)
 
 
