@@ -52,7 +52,7 @@ async def test_a_handler_without_bind_fails_with_advice(harness: WorkerHarness, 
     assert await error_of(harness, continues) == "TypeError: ship is a job type; continue with ship.bind(...)"
     assert await error_of(harness, starts) == "TypeError: ship is a job type; start ship.bind(...)"
     assert await error_of(harness, starts_in_a_thread) == "TypeError: ship is a job type; start ship.bind(...)"
-    assert (await error_of(harness, gives)).endswith("; to continue with ship, return ship.bind(...)")
+    assert (await error_of(harness, gives)).endswith("; to continue with ship, use ship.bind(...)")
 
 
 async def test_an_external_completion_without_bind_fails_with_advice(harness: WorkerHarness, ship: Any) -> None:

@@ -149,7 +149,11 @@ class JobType(Generic[P, Q, T_co, Required]):
         try:
             return self.signature.output.encode(value)
         except PayloadRefused as refusal:
-            raise PayloadRefused(f"{self.name}: its output: {refusal}") from refusal
+            advice = ""
+            if isinstance(value, JobType):
+                name: str = value.name  # pyright: ignore[reportUnknownMemberType]
+                advice = f"; to continue with {name}, use {name}.bind(...)"
+            raise PayloadRefused(f"{self.name}: its output: {refusal}{advice}") from refusal
 
     def decode_output(self, stored: bytes) -> Any:
         """Decode a stored output. Raises PayloadRefused if it does not have the return type."""

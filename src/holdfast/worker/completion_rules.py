@@ -18,8 +18,7 @@ from holdfast.core.record import ChainRecord, Claim, Record, Status
 from holdfast.core.waiting_cycles import check_batch
 from holdfast.engine.operations import ReportProgress, Started
 from holdfast.engine.unawaited import UnawaitedCalls
-from holdfast.errors import PayloadRefused
-from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, Jobs, JobType
+from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, Jobs
 from holdfast.registry.options import ContinueKeywords, ContinueKeywordsWithoutAfter, StartKeywords
 from holdfast.worker.attempt_types import Tx, TypedDone
 
@@ -133,7 +132,7 @@ class CompletionState(Generic[T]):
 
     def decide_output(self, value: Any) -> None:
         self._check_undecided()
-        self._output = _encoded(value, self._type)
+        self._output = self._type.encode_output(value)
         self._returned = value
 
     def decide_continuation(self, bound: Bound[Any]) -> None:
@@ -189,25 +188,13 @@ def outcome_of(value: Any, record: Record, job_type: AnyJobType, jobs: Jobs, nex
             bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
             job_type.check_continuation(bound)
             return Continued(next_job or _next_job(bound, record, jobs))
-        return Returned(_encoded(value, job_type))
+        return Returned(job_type.encode_output(value))
     except Exception as error:
         return Raised(error)
 
 
 def _next_job(bound: Bound[Any], after: Record, jobs: Jobs) -> NewJob:
     return with_carrier(jobs, continuation(bound, after))
-
-
-def _encoded(value: Any, job_type: AnyJobType) -> bytes:
-    """Encode an output. If it is a job type, PayloadRefused suggests to return TYPE.bind(...)."""
-    try:
-        return job_type.encode_output(value)
-    except PayloadRefused as refusal:
-        if isinstance(value, JobType):
-            raise PayloadRefused(
-                f"{refusal}; to continue with {value.name}, return {value.name}.bind(...)"
-            ) from refusal
-        raise
 
 
 def blocker_outputs(chains: list[ChainRecord], jobs: Jobs) -> tuple[Any, ...]:
