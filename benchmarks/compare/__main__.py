@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -46,8 +47,11 @@ def measure(store: str, trees: tuple[Path, Path], options: argparse.Namespace) -
 def _checked_out(commit: str) -> Generator[Path]:
     """The tree of a commit, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="holdfast-compare-") as folder:
-        archive = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, stdout=subprocess.PIPE)  # noqa: S607
-        subprocess.run(["tar", "--extract"], cwd=folder, check=True, input=archive.stdout)  # noqa: S607
+        archive = Path(folder) / "tree.tar"
+        command = ["git", "archive", f"--output={archive}", commit, "src"]
+        subprocess.run(command, cwd=ROOT, check=True)
+        with tarfile.open(archive) as tree:
+            tree.extractall(folder, filter="data")
         yield Path(folder)
 
 

@@ -16,7 +16,7 @@ CHILD = Path(__file__).with_name("child.py")
 MEASUREMENTS = ("single", "batch", "drain")
 SINGLE_PART = 10
 """A single start takes many times as long as a job of a batch, so there are fewer of them."""
-WARM_UP = 140
+WARM_UP = 700
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Pair:
             )
             self._stack.enter_context(child)
             self._children.append(child)
-            for measurement in MEASUREMENTS:
-                self._measure(child, measurement, WARM_UP, drained=2 * WARM_UP)
+            for measurement, count in _counts(WARM_UP).items():
+                self._measure(child, measurement, count)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,18 +59,15 @@ class Pair:
     def take_turns(self, jobs: int, *, later_first: bool) -> list[tuple[Turn, Turn]]:
         """One measurement of each kind, of the first and of the second tree."""
         turns: list[tuple[Turn, Turn]] = []
-        single = jobs // SINGLE_PART
-        counts = {"single": single, "batch": jobs, "drain": jobs + single}
-        for measurement, count in counts.items():
+        for measurement, count in _counts(jobs).items():
             order = reversed(self._children) if later_first else self._children
             found = [self._measure(child, measurement, count) for child in order]
             turns.append((found[1], found[0]) if later_first else (found[0], found[1]))
         return turns
 
-    def _measure(self, child: subprocess.Popen[str], measurement: str, count: int, drained: int | None = None) -> Turn:
+    def _measure(self, child: subprocess.Popen[str], measurement: str, count: int) -> Turn:
         assert child.stdin is not None
         assert child.stdout is not None
-        count = drained if measurement == "drain" and drained else count
         before = _server_times(self._storage.server)
         child.stdin.write(f"{measurement} {count}\n")
         child.stdin.flush()
@@ -78,6 +75,12 @@ class Pair:
         after = _server_times(self._storage.server)
         server = sum(took - before.get(pid, 0.0) for pid, took in after.items()) * 1e6 / count
         return Turn(measurement, elapsed, process, server)
+
+
+def _counts(jobs: int) -> dict[str, int]:
+    """How many jobs each measurement has. The drain has those of both starts."""
+    single = jobs // SINGLE_PART
+    return {"single": single, "batch": jobs, "drain": jobs + single}
 
 
 def _server_times(pid: int | None) -> dict[int, float]:
