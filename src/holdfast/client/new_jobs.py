@@ -25,6 +25,9 @@ T = TypeVar("T")
 def new_chain(bound: AnyBound, sent: JobDetails = NO_DETAILS) -> NewJob:
     """The first job of a new chain. `sent` is what the caller sends along."""
     options = bound.start_options
+    if options is AS_DECLARED and sent is NO_DETAILS and (plain := bound.type.plain_job) is not None:
+        job_id = new_id()
+        return replace(plain, id=job_id, chain_id=job_id, input=bound.input)
     job_id = options.id or (new_id() if sent.shard is None else new_id_on(sent.shard))
     return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, sent=sent)
 
@@ -70,7 +73,7 @@ def _new_job(
         track=track,
     )
     if options is AS_DECLARED:
-        return job  # saves 1 microsecond per job of a bulk start
+        return job
     if options.shard is not None and options.shard != sent.shard:
         raise ValueError(_wrong_shard(declared.name, options.shard, sent.shard))
     return _with_options(job, options, blocker_types)

@@ -11,7 +11,7 @@ from holdfast.codec.annotations import name_of
 from holdfast.codec.assignability import assignable
 from holdfast.core.clock import duration
 from holdfast.core.lanes import JobLanes, LaneRule, job_lanes
-from holdfast.core.lifecycle import Outcome, Settlement
+from holdfast.core.lifecycle import NewJob, Outcome, Settlement
 from holdfast.core.record import UNLIMITED, Record
 from holdfast.core.retry import seconds
 from holdfast.errors import PayloadRefused
@@ -67,6 +67,8 @@ class JobType(Generic[P, Q, T_co, Required]):
         self.signature = Signature(function, name=name, limit=limit)
         self.limits = self._checked_limits()
         self.blockers = declared_blockers(options.blockers)
+        self.plain_job = self._plain_job()
+        """A new job of this type without its id and input; None if they are not all that its jobs differ in."""
         self.function: Callable[..., Any] | None = None
         self._continues: Any = Any
         self.conclude: Conclude | None = None
@@ -115,6 +117,21 @@ class JobType(Generic[P, Q, T_co, Required]):
     def lanes_of(self, arguments: Any) -> tuple[LaneRule, ...]:
         """The lanes of a call with these arguments."""
         return lanes_of_call(self.limits, arguments, owner=self.name)
+
+    def _plain_job(self) -> NewJob | None:
+        if self.limits or self.blockers is not None or self.failure_hook is not None:
+            return None
+        return NewJob(
+            "",
+            self.name,
+            "",
+            b"",
+            priority=self.priority,
+            max_attempts=self.attempt_limit,
+            keep=self.keep_micros,
+            on_blocker_failure=self.on_blocker_failure,
+            chosen=False,
+        )
 
     def _checked_limits(self) -> tuple[AnyLimit, ...]:
         return checked_limits(self.options.limits, self.signature.parameters, owner=self.name)

@@ -22,8 +22,7 @@ class LeaseInDanger(Exception):
     """The lease could not be renewed in time. The attempt was aborted before another worker could claim the job."""
 
 
-# gc=False, as for the claim: after the attempt it is not part of a reference cycle.
-class AttemptRun(msgspec.Struct, eq=False, gc=False):
+class AttemptRun(msgspec.Struct, eq=False):
     """The state of one attempt. Each stage of the runner writes here what the next stage reads."""
 
     task: asyncio.Task[None]

@@ -87,7 +87,6 @@ class Settler:
         is_first = not self._waiting
         if is_first:
             self._idle.clear()
-        self._unanswered += 1
         self._waiting.append(PendingSettlement(held_claim, settlement, answered, log))
         if not later:
             if is_first or self._timer is not None:  # otherwise it is set already
@@ -122,6 +121,7 @@ class Settler:
                     await asyncio.sleep(0)
                     self._stop_timer()
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+                self._unanswered += len(batch)
                 if not self._waiting:
                     self._more.clear()
                 if not await self._settle(batch, within=BATCH_TIMEOUT):
@@ -153,7 +153,7 @@ class Settler:
         self._unanswered -= len(batch)
         batch.clear()  # the callback of a failed attempt refers to its exception, and so to its frames
         self._written()
-        if not self._unanswered:
+        if not self._unanswered and not self._waiting:
             self._idle.set()
         return True
 

@@ -44,7 +44,7 @@ class Payloads(list[bytes]):
 def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[Any, ...]:
     """A job to create, in the order of `scripts/shared/create.lua`; `by` is the request that starts it."""
     first = len(payloads) + 1
-    rest = _rest(job)
+    rest, is_plain = _rest(job)
     if by is not None and job.chosen:
         rest = rest[:-1] + pack(by[:_REQUEST_CHARACTERS])
     for option in _TAIL_OPTIONS:
@@ -53,10 +53,10 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
             break
     payloads.append(rest)
     payloads.append(job.input)
-    origin = None if job.details is None else origin_of(job.details)
+    if is_plain and job.track is None and job.at is None and not job.delay:
+        return job.id, job.type, first
+    origin = origin_of(job.details)
     if job.key is None and job.track is None and origin is None and not job.after:
-        if job.index == 0 and job.at is None and not (job.priority or job.delay):
-            return job.id, job.type, first
         return job.id, job.type, first, number(job.priority), number(job.delay), number(job.at), _chain(job)
     return (
         job.id,
@@ -85,9 +85,12 @@ def due_hint(type: str) -> bytes:
     return pack({"due": [type]})
 
 
-def _rest(job: NewJob) -> bytes:
-    """The part of a new job's state that the caller knows: the values of `StoredState` from `type` to `by`."""
-    type, rest = _packed_rest(
+def _rest(job: NewJob) -> tuple[bytes, bool]:
+    """The part of a new job's state that the caller knows: the values of `StoredState` from `type` to `by`.
+
+    Also whether the job may be one without options: it is the first of its chain, and has no priority, key or blocker.
+    """
+    type, rest, is_plain = _packed_rest(
         job.type,
         job.index,
         job.priority,
@@ -99,7 +102,7 @@ def _rest(job: NewJob) -> bytes:
         len(job.after),
         job.on_blocker_failure,
     )
-    return type + (_NIL if job.chain_id == job.id else pack(job.chain_id)) + rest
+    return type + (_NIL if job.chain_id == job.id else pack(job.chain_id)) + rest, is_plain
 
 
 def _chain(job: NewJob) -> str | None:
@@ -125,12 +128,13 @@ def _packed_rest(
     details: str | None,
     blockers: int,
     on_blocker_failure: str,
-) -> tuple[bytes, bytes]:
+) -> tuple[bytes, bytes, bool]:
     held = (0, number(max_attempts), key, *_UNCLAIMED)
     kept = (number(timeout), number(keep), details, blockers)
     # The last value is `by`; `new_job` replaces it for an id that the application chose.
     values = (index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
-    return pack(type), pack(values)[_HEADER_BYTES:]
+    is_plain = key is None and origin_of(details) is None and not (index or priority or blockers)
+    return pack(type), pack(values)[_HEADER_BYTES:], is_plain
 
 
 _NIL = pack(None)
