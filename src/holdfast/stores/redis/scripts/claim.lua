@@ -2,6 +2,7 @@
 -- flags: allow-oom
 -- include: hints
 -- include: pending_sets
+-- include: claimed_state
 -- lazy: lane_claims
 -- op: { terms, limit, worker, token, had, fresh, slots, finds_new }, each of the terms { type, lease, max_attempts, ahead }. `had` is
 -- the number of jobs that the caller received under this token. Without `fresh`, only jobs of an earlier claim are returned.
@@ -220,24 +221,30 @@ else
   claim_pass({})
 end
 
+-- The leases of these terms, each computed once.
+local leased_until = {}
 for _, each in ipairs(taken) do
-  local id = member_id(each.member)
+  local id, term = member_id(each.member), each.term
   local job = loaded[id]
   local row = job and job.row or redis.call('HMGET', job_key(id), 's', 'i', 'e')
-  job = job or row[1] and unpack_job(id, row[1])
-  if job and job.status == PENDING then
-    job.status = RUNNING
-    job.attempt = job.attempt + 1
-    job.max_attempts = job.max_attempts or each.term[3]
-    job.worker, job.token = worker, token
-    local new = finds_new and not job.started_at or false
-    job.leased_until, job.renewed_at, job.started_at = plus(now, each.term[2]), now, now
-    job.progress, job.progress_note = nil, nil
-    save(job)
-    index_add(running_key(job.type), each.member, job.leased_until)
-    record_event(job, 'claimed')
+  local state = job and pack(job) or row[1]
+  leased_until[term] = leased_until[term] or plus(now, term[2])
+  local claimed, type, begun = nil, nil, nil
+  if state then
+    claimed, type, begun = claimed_state(state, worker, token, leased_until[term], term[3])
+  end
+  if claimed then
+    redis.call('HSET', job_key(id), 's', claimed)
+    index_add(running_key(type), each.member, leased_until[term])
+    if job then
+      loaded[id] = unpack_job(id, claimed)
+    end
+    if listening then
+      record_event(unpack_job(id, claimed), 'claimed')
+    end
     local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = id, job.state, row[2], new, row[3]
+    local new = finds_new and not begun or false
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = id, claimed, row[2], new, row[3]
     ids[#ids + 1] = id
   end
 end
