@@ -1,4 +1,4 @@
-"""The bars: what Holdfast has to reach beside its peers and the limit, measured in the same run."""
+"""The bars: what Holdfast has to reach beside its peers, the limit and the work by hand, measured in the same run."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ class Verdict:
         return self.value >= self.needed if METRICS[self.bar.metric].higher else self.value <= self.needed
 
 
+BY_HAND = {"postgres": "by hand: psycopg", "redis": "by hand: redis.asyncio", "sqlite": "by hand: aiosqlite"}
+"""The worker written by hand on each store."""
+COMPLETIONS = ("transactional handlers", "chains of three, jobs", "fan-in of 100, jobs", "fan-in of 10,000, jobs")
 BARS = (
     Bar("postgres", "drain, concurrency 10", 3, "best peer"),
     Bar("postgres", "drain, best settings", 2, "best peer"),
@@ -75,6 +78,21 @@ BARS = (
     ),
     Bar("postgres", "sequential step p50", 1.5, "Holdfast", beside="bare commit beside steps p50"),
     Bar("sqlite", "sequential step p50", 1.5, "Holdfast", beside="bare commit beside steps p50"),
+    *(
+        Bar(store, metric, 0.5, worker)
+        for store, worker in BY_HAND.items()
+        for metric in COMPLETIONS
+        if store != "redis" or metric != "transactional handlers"  # Redis has no transactions of the application
+    ),
+    *(
+        Bar(store, "start in a transaction", 0.5, f"limit: {driver}, tx", ours=ours)
+        for store, driver, ours in (
+            ("postgres", "asyncpg", "Holdfast, tx="),
+            ("postgres", "psycopg", "Holdfast, SyncClient, tx="),
+            ("sqlite", "aiosqlite", "Holdfast, tx="),
+            ("sqlite", "sqlite3", "Holdfast, SyncClient, tx="),
+        )
+    ),
 )
 
 

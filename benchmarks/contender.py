@@ -1,4 +1,4 @@
-"""The contract of a contender: Holdfast, a peer, or the limit written by hand, all measured by the same loops.
+"""The contract of a contender: Holdfast, a peer, a limit or a worker by hand, all measured by the same loops.
 
 A module of a contender must be importable where its library is not installed: the library is imported when a contender
 is made. Methods may be plain or async. Every handler calls `tick` (or `lap`) first and returns a value where the

@@ -53,7 +53,7 @@ def contender(name: str) -> type[Contender]:
 
 
 def contenders(store: str) -> list[type[Contender]]:
-    """All contenders of a store: Holdfast first, then the limit, then peers."""
+    """All contenders of a store: Holdfast first, then the limit and the work by hand, then peers."""
     return [each for each in map(contender, _CLASSES) if store in each.about]
 
 

@@ -14,12 +14,14 @@ TITLES = {
 }  # fmt: skip
 HEAD = """# How fast it is
 
-Measured by `make bench`: Holdfast, its peers and the same work written by hand (the limit), every scenario of a store
-in one run, each in processes of its own, on fresh storage each time, in alternating order. A figure is the median of
-the rounds; ± is half of the way from the least to the most. Every handler adds one to a number. A drain counts until
-the last job is settled in the store; its clock begins with the first handler. Pick-up is from just before the start
-to the handler's first line, in a worker that was idle, in another process. All servers run on this one machine,
-beside the workers, with the same settings for all contenders.
+Measured by `make bench`: Holdfast, its peers, the limit, and for chains and completions the same work written by hand,
+every scenario of a store in one run, each in processes of its own, on fresh storage each time, in alternating order.
+The limit is a script that does no more than the store needs: one job after the other in one thread, which waits for
+every commit. The work by hand is a worker with concurrent handlers on an event loop, as a developer writes it without
+a library. A figure is the median of the rounds; ± is half of the way from the least to the most. Every handler adds one
+to a number. A drain counts until the last job is settled in the store; its clock begins with the first handler. Pick-up
+is from just before the start to the handler's first line, in a worker that was idle, in another process. All servers
+run on this one machine, beside the workers, with the same settings for all contenders.
 """
 
 

@@ -19,7 +19,7 @@ class Scenario(ABC):
     """The name of its file. `--scenarios` and contenders refer to it."""
     stores: ClassVar[frozenset[str]] = SHARED
     everyone: ClassVar[bool] = True
-    """Whether peers take part, or only Holdfast and the limit."""
+    """Whether peers take part, or only Holdfast, the limit and the worker by hand."""
     name: str
 
     @abstractmethod

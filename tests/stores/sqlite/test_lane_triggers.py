@@ -6,7 +6,7 @@ import re
 
 from holdfast.stores.sqlite.rows import SQL
 
-WITHOUT_LANES = {"claim", "claim_chosen", "settle_completed"}
+WITHOUT_LANES = {"claim", "claim_chosen", "settle_completed", "settle_completed_many"}
 """A claim takes no place and releases no permit. Completions of jobs with lanes use another statement, or record
 themselves that the lanes are free."""
 

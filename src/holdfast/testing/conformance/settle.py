@@ -144,6 +144,26 @@ async def settlements_with_lost_claims_write_nothing_and_do_not_affect_the_other
     assert statuses == [Status.COMPLETED, cancelled_, Status.PENDING, Status.FAILED, cancelled_, Status.PENDING]
 
 
+async def each_job_of_a_large_batch_gets_its_own_outcome(harness: Harness) -> None:
+    await harness.start(*(new_job() for _ in range(100)))
+    jobs = await harness.claim(limit=100)
+    lost = {jobs[3].id, jobs[70].id}
+    await harness.perform(CancelChains(tuple(lost)))
+    dependent = await harness.started(new_job("gather", after=(jobs[10].id, jobs[50].id)))
+
+    outcomes = [replace(completed(job, str(n).encode()), keep=n) for n, job in enumerate(jobs)]
+    answers = await harness.settle(*outcomes)
+
+    assert [answer.lost for answer in answers] == ["cancelled" if job.id in lost else None for job in jobs]
+    assert [answer.unblocked for answer in answers if answer.unblocked] == [((dependent.id, "gather"),)]
+    for n, job in enumerate(jobs):
+        found = await harness.job(job.id)
+        if job.id in lost:
+            assert (found.status, found.output) == (Status.CANCELLED, None)
+        else:
+            assert (found.status, found.output, found.keep) == (Status.COMPLETED, str(n).encode(), n)
+
+
 async def the_first_of_two_settlements_of_one_claim_in_a_batch_is_written(harness: Harness) -> None:
     job = await harness.claimed()
 

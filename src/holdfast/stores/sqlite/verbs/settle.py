@@ -31,7 +31,8 @@ _ONE_CLAIM = filled(_CLAIMS, "in (select value from json_each(:ids))", "= :id")
 """The same for one job. Without a list it takes half of the time."""
 _CHUNK = 32
 """Rows in one statement. Larger chunks are hardly faster, and leave more rows to be written one by one."""
-_HAS_UPDATE_FROM = sqlite3.sqlite_version_info >= (3, 33)
+HAS_UPDATE_FROM = sqlite3.sqlite_version_info >= (3, 33)
+"""Older libraries write one row at a time."""
 _ROW = "(?, ?, ?, ?, ?, ?)"
 _COMPLETED_CHUNK = filled(SQL["settle_completed_many"], _ROW, ", ".join([_ROW] * _CHUNK))
 _LANES_FREED = SQL["lanes_freed"]
@@ -90,7 +91,7 @@ class _Completions:
 
     def _complete(self) -> Plan[None]:
         jobs, whole = self._jobs, 0
-        if _HAS_UPDATE_FROM and not self._with_triggers:
+        if HAS_UPDATE_FROM and not self._with_triggers:
             whole = len(jobs) - len(jobs) % _CHUNK
             for at in range(0, whole, _CHUNK):
                 yield Statement(_COMPLETED_CHUNK, tuple(chain.from_iterable(jobs[at : at + _CHUNK])))

@@ -13,7 +13,8 @@ end
 -- When a job is created, the script sets the first five; the caller has encoded the others (see `add`).
 -- `scheduled_at` is nil if it is the creation time. A hash needs half the memory if no value is longer than 64 bytes.
 -- The tail follows if one of its values is set: how many attempts in a row mismatched, the time of the first, and how long
--- the key of the chain is taken after its completion. A new value is added to the tail here, in `claimed_state` and in `decode.StoredState`.
+-- the key of the chain is taken after its completion. A new value is added to the tail here, in `claimed_state` and in
+-- `decode.StoredState`.
 -- `by` is the request that started a chain under an id that the application chose (see `resent_start`).
 local function pack(job)
   local later = job.scheduled_at ~= job.created_at and job.scheduled_at or nil
