@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from holdfast.core.clock import Micros
 from holdfast.core.lanes import Lane, Track, WaitingJob
 
+_NOTHING: Mapping[str, int] = {}
+
 LEVELS = 4
 """Of so many priorities, a claim reads as many jobs as it may take. Of lower ones it reads one job of each track."""
 
@@ -42,6 +44,7 @@ def choose(
     now: Micros,
     lanes_next: bool,
     unread: int | None = None,
+    behind: Mapping[str, int] = _NOTHING,
 ) -> Choice:
     """Choose up to `limit` jobs of these tracks, in their order, and of the plain jobs with these priorities.
 
@@ -49,7 +52,7 @@ def choose(
     job of each track in turn. The state of the lanes is changed.
 
     The choice ends early if a job that was not read may be better than the next one. `unread`: the highest priority of
-    further tracks, which were not read.
+    further tracks, which were not read. `behind`: the same for the tracks that are parked at a lane.
     """
     choice = Choice(lanes_next=lanes_next)
     by_priority: dict[int, deque[Track]] = {}
@@ -57,13 +60,19 @@ def choose(
         by_priority.setdefault(track.priority, deque()).append(track)
     unclaimed = Counter(plain)
     hidden: int | None = None
+    best_behind = max(behind.values(), default=None)
     for priority in sorted(by_priority.keys() | unclaimed.keys(), reverse=True):
         queue, left = by_priority.get(priority, deque[Track]()), unclaimed[priority]
         while (queue or left) and len(choice.taken) + choice.plain < limit:
-            if hidden is not None and (priority < hidden or not queue):
+            at_least = priority if not queue else priority + 1
+            if hidden is not None and hidden >= at_least:
                 return choice
-            if not queue and unread is not None and priority <= unread:
+            if not queue and unread is not None and unread >= at_least:
                 return choice
+            if best_behind is not None and best_behind >= at_least:
+                best_behind = max((best for lane, best in behind.items() if lanes[lane].free(now)), default=None)
+                if best_behind is not None and best_behind >= at_least:
+                    return choice
             if left and not (queue and choice.lanes_next):
                 choice.plain += 1
                 left -= 1

@@ -91,8 +91,11 @@ class LaneClaims:
         rows: list[TrackRow] = []
         for ready in self.ready_parameters(types, limit):
             rows += [TrackRow(*row) for row in (yield Statement(self._sql["tracks_ready"], ready))]
-        for woken in self.woken_parameters([pair for pair in pairs if pair.room and pair.type in types], limit):
-            rows += [TrackRow(*row) for row in (yield Statement(self._sql["tracks_woken"], woken))]
+        wakeable = [pair for pair in pairs if pair.room and pair.type in types]
+        for given in self.woken_parameters(wakeable, limit):
+            woken = [TrackRow(*row) for row in (yield Statement(self._sql["tracks_woken"], given))]
+            found.note_behind(wakeable, woken)
+            rows += woken
         rows.sort(key=lambda row: (-row.priority, row.turn))
         for row in rows[:limit]:
             lanes = _LANE_IDS.decode(row.lanes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from holdfast.core.clock import Micros
 from holdfast.core.lane_choice import Choice, choose
 from holdfast.core.lanes import Lane, LaneKind, Track
-from holdfast.stores.sql.lane_rows import JobRow
+from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
 
 
 @dataclass(slots=True)
@@ -34,8 +34,20 @@ class Pass:
     """The kinds of the lanes."""
     unread: int | None = None
     """The priority of the last track, if there may be further ones."""
+    behind: dict[str, int] = field(default_factory=dict[str, int])
+    """Lane at which further tracks are parked that may have been woken, to their highest possible priority."""
     waits: dict[str, str] = field(default_factory=dict[str, str])
     """Track to its order, if a job of the order is running."""
+
+    def note_behind(self, pairs: Iterable[WakingRow], woken: Sequence[TrackRow]) -> None:
+        """Note the lanes at which more tracks may be parked than were woken."""
+        priorities: dict[tuple[str | None, str], list[int]] = {}
+        for row in woken:
+            priorities.setdefault((row.parked, row.type), []).append(row.priority)
+        for pair in pairs:
+            here = priorities.get((pair.lane, pair.type or ""), [])
+            if len(here) >= pair.room:
+                self.behind[pair.lane] = max(min(here), self.behind.get(pair.lane, min(here)))
 
     @property
     def idle(self) -> set[str]:
@@ -55,7 +67,14 @@ def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, in
 def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, lanes_next: bool) -> Choice:
     """Choose from the tracks and the plain jobs with these priorities."""
     found.choice = choose(
-        found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next, unread=found.unread
+        found.tracks,
+        found.lanes,
+        plain,
+        limit=limit,
+        now=now,
+        lanes_next=lanes_next,
+        unread=found.unread,
+        behind=found.behind,
     )
     found.choice.parked.update(found.waits)
     found.claimed = {job.chain_id for _, job in found.choice.taken}
