@@ -61,20 +61,23 @@ def choose(
     unclaimed = Counter(plain)
     hidden: int | None = None
     best_behind = max(behind.values(), default=None)
+    taken, room = choice.taken, limit
     for priority in sorted(by_priority.keys() | unclaimed.keys(), reverse=True):
         queue, left = by_priority.get(priority, deque[Track]()), unclaimed[priority]
-        while (queue or left) and len(choice.taken) + choice.plain < limit:
-            at_least = priority if not queue else priority + 1
-            if hidden is not None and hidden >= at_least:
-                return choice
-            if not queue and unread is not None and unread >= at_least:
-                return choice
-            if best_behind is not None and best_behind >= at_least:
-                best_behind = max((best for lane, best in behind.items() if lanes[lane].free(now)), default=None)
-                if best_behind is not None and best_behind >= at_least:
+        while room > 0 and (queue or left):
+            if not queue or hidden is not None or best_behind is not None:
+                at_least = priority + 1 if queue else priority
+                if hidden is not None and hidden >= at_least:
                     return choice
+                if not queue and unread is not None and unread >= at_least:
+                    return choice
+                if best_behind is not None and best_behind >= at_least:
+                    best_behind = max((best for lane, best in behind.items() if lanes[lane].free(now)), default=None)
+                    if best_behind is not None and best_behind >= at_least:
+                        return choice
             if left and not (queue and choice.lanes_next):
                 choice.plain += 1
+                room -= 1
                 left -= 1
                 choice.lanes_next = True
                 continue
@@ -86,12 +89,13 @@ def choose(
             job = track.jobs[0]
             if (full := _full_lane(track, job, lanes, now)) is not None:
                 choice.parked[track.id] = full
-                if _hides_others(track, full, lanes, now):
-                    hidden = priority if hidden is None else hidden
+                if hidden is None and len(track.lanes) > 1 and _hides_others(track, full, lanes, now):
+                    hidden = priority
                 continue
             for lane in track.lanes:
                 lanes[lane].take(track, job, now)
-            choice.taken.append((track, track.jobs.pop(0)))
+            taken.append((track, track.jobs.pop(0)))
+            room -= 1
             choice.lanes_next = False
             if track.jobs or (track.more and all(lanes[lane].free(now) for lane in track.lanes)):
                 queue.append(track)

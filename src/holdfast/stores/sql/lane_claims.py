@@ -103,7 +103,7 @@ class LaneClaims:
         found.late = [row.track for row in rows[limit:] if row.parked is not None]
         found.unread = rows[limit - 1].priority if 0 < limit <= len(rows) else None
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
-        if not ids:
+        if not ids or (not waking and (yield from self.read_together(context, found, rows[:limit], limit))):
             return found
         states = yield from self.lock_lanes(ids)
         found.lanes = {row[0]: lane_state(row) for row in states}
@@ -122,6 +122,11 @@ class LaneClaims:
                 yield Statement(self._sql[name], {"lanes": as_text(missing)})
         states: list[Row] = yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})
         return states
+
+    def read_together(self, context: PlanContext, found: Pass, rows: Sequence[TrackRow], limit: int) -> LanePlan[bool]:
+        """Read the lanes and the first jobs of these tracks with one statement. False if nothing was read."""
+        yield from ()
+        return False
 
     def _read_jobs(self, context: PlanContext, found: Pass, limit: int) -> LanePlan[None]:
         ordered = "order" in found.kinds
@@ -200,12 +205,15 @@ class LaneClaims:
             first.update((yield Statement(self._sql["track_next"], self.asked(unread))))
         if empty := [each.id for each in found.tracks if first[each.id] is None]:
             yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
-        plain, parked = "order" not in found.kinds, found.choice.parked
+        parked, orders, now = found.choice.parked, found.orders, context.now
         for track in found.tracks:
             at = first[track.id]
-            if plain and at is not None and at <= context.now and track.parked is None and track.id not in parked:
-                continue
-            if at is not None and (change := self._changed_track(found, track, at, context.now)) is not None:
+            if at is not None and at <= now and track.parked is None and track.id not in parked:
+                # Most tracks stay ready, also those of orders: see `_changed_track`.
+                lane = orders.get(track.id) if orders else None
+                if lane is None or (found.unread is not None and found.lanes[lane].front in found.claimed):
+                    continue
+            if at is not None and (change := self._changed_track(found, track, at, now)) is not None:
                 changes.append(change)
         if changes:
             yield self.rows_instruction("track_save", changes)

@@ -9,6 +9,7 @@ from holdfast.core.clock import Micros
 from holdfast.core.lane_choice import Choice, choose
 from holdfast.core.lanes import Lane, LaneKind, Track
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
+from holdfast.stores.sql.plan import Row
 
 
 @dataclass(slots=True)
@@ -34,6 +35,8 @@ class Pass:
     """The kinds of the lanes."""
     unread: int | None = None
     """The priority of the last track, if there may be further ones."""
+    records: dict[int, Row] = field(default_factory=dict[int, Row])
+    """On SQLite: the records of jobs that were read with their tracks."""
     behind: dict[str, int] = field(default_factory=dict[str, int])
     """Lane at which further tracks are parked that may have been woken, to their highest possible priority."""
     waits: dict[str, str] = field(default_factory=dict[str, str])

@@ -34,6 +34,10 @@ class TrackRow(msgspec.Struct, gc=False):
     """JSON: the ids of the lanes."""
     turn: int
     parked: str | None
+    alone: str | None = None
+    """On SQLite: the kind of its lane, if it has one lane and it is a limit or an order."""
+    seq: int = 0
+    """On SQLite."""
 
 
 class JobRow(msgspec.Struct, gc=False):

@@ -78,14 +78,14 @@ update holdfast_track set ready_at = 0
  where parked is null and ready_at > 0 and ready_at <= :now and type in (select value from json_each(:types))
 
 -- tracks_ready: the ready tracks of a type, best first.
-select track, type, priority, fair, lanes, turn, parked
+select track, type, priority, fair, lanes, turn, parked, alone, seq
   from holdfast_track
  where parked is null and ready_at = 0 and type = :type and type not in (select paused.type from holdfast_paused paused)
  order by priority desc, turn
  limit :limit
 
 -- tracks_woken: the best tracks of each of these types that are parked at these lanes, as many as the lanes have room for.
-select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
+select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked, track.alone, track.seq
   from json_each(:pairs) wanted
   join holdfast_track track on track.track in (
     select best.track from holdfast_track best

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from holdfast.core.claim_ahead import claimable
 from holdfast.core.clock import Micros
-from holdfast.core.lanes import Track
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs
-from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, LanePlan, as_text
+from holdfast.stores.sql.lane_claims import CHANGES
 from holdfast.stores.sql.lane_pass import changed_lanes, choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
+from holdfast.stores.sqlite.verbs.track_reads import TrackReads
 
 _HEADS = SQL["claim_heads"]
 _NEXT_HEAD = SQL["claim_next_head"]
@@ -25,12 +25,10 @@ _LANES_PRESENT = SQL["lanes_present"]
 _JOBS_COUNTED = SQL["jobs_counted"]
 _TURN_READ = SQL["turn_read"]
 _TURN_SAVE = SQL["turn_save"]
-_LANES_ADD = SQL["lanes_add"]
-_LANES_STATE = SQL["lanes_state"]
-_TRACK_JOB = SQL["track_job"]
 _LANE_CHANGES = SQL["lane_changes"]
 _LANE_CHANGES_DELETE = SQL["lane_changes_delete"]
 _NO_LANES: Mapping[int, bool] = {}
+_NO_ROWS: Mapping[int, Row] = {}
 
 _ID = FIELDS.index("id")
 _STATUS = FIELDS.index("status")
@@ -45,24 +43,7 @@ _PROGRESS = FIELDS.index("progress")
 _PROGRESS_NOTE = FIELDS.index("progress_note")
 
 
-class _Lanes(LaneClaims):
-    """The write lock of the file is the lock of all lanes."""
-
-    def lock_lanes(self, ids: Sequence[str]) -> LanePlan[list[Row]]:
-        parameters = {"lanes": as_text(ids)}
-        states: list[Row] = yield Statement(_LANES_STATE, parameters)
-        if len(states) < len(ids):
-            yield Statement(_LANES_ADD, parameters)
-            states = yield Statement(_LANES_STATE, parameters)
-        return states
-
-    def jobs_statement(self, tracks: Sequence[Track], limit: int, now: Micros) -> Statement:
-        if limit == 1:
-            return Statement(_TRACK_JOB, self.asked(tracks) | {"now": now})
-        return super().jobs_statement(tracks, limit, now)
-
-
-_LANES = _Lanes(SQL)
+_LANES = TrackReads(SQL)
 
 
 def claim(context: PlanContext, operation: ClaimJobs) -> Plan[list[Record]]:
@@ -101,7 +82,7 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
         jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
         jobs += [(track.type, job.seq) for track, job in choice.taken]
         in_lanes = {job.seq: own_lane(found, track) is not None for track, job in choice.taken}
-        claimed += yield from _take(context, operation, jobs, in_lanes)
+        claimed += yield from _take(context, operation, jobs, in_lanes, found.records)
         if counted := counted_jobs(found):
             yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
         yield from _LANES.save(context, found, turn)
@@ -125,16 +106,22 @@ def _take(
     operation: ClaimJobs,
     due: list[tuple[str, int]],
     in_lanes: Mapping[int, bool] = _NO_LANES,
+    read: Mapping[int, Row] = _NO_ROWS,
 ) -> Plan[list[Record]]:
-    """Claim these jobs, given by type and seq. `in_lanes`: those with lanes, and whether their rows hold one."""
+    """Claim these jobs, given by type and seq. `in_lanes`: those with lanes, and whether their rows hold one.
+
+    `read`: the records that were read already.
+    """
     if not due:
         return []
     terms = {terms.type: terms for terms in operation.types}
     alike: dict[tuple[str, bool | None], list[int]] = {}
     for type, seq in due:
         alike.setdefault((type, in_lanes.get(seq)), []).append(seq)
-    seqs = as_json([seq for _, seq in due])
-    rows = {row[0]: row for row in (yield Statement(_RECORDS, {"seqs": seqs}))}
+    rows = {seq: read[seq] for _, seq in due if seq in read} if read else {}
+    if len(rows) < len(due):
+        unread = [seq for _, seq in due if seq not in rows] if rows else [seq for _, seq in due]
+        rows.update((row[0], row) for row in (yield Statement(_RECORDS, {"seqs": as_json(unread)})))
     for (type, own), some in alike.items():
         parameters = {
             "seqs": as_json(some),
