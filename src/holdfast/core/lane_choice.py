@@ -97,7 +97,7 @@ def choose(
             taken.append((track, track.jobs.pop(0)))
             room -= 1
             choice.lanes_next = False
-            if track.jobs or (track.more and all(lanes[lane].free(now) for lane in track.lanes)):
+            if track.jobs or (track.more and all(lanes[lane].has_room_after(job, now) for lane in track.lanes)):
                 queue.append(track)
     return choice
 

@@ -149,6 +149,11 @@ class Lane(msgspec.Struct, gc=False):
                 left = interval(self.burst, number=self.number, per=self.per) - max(0, self.tat - now)
                 return max(0, left // interval(1, number=self.number, per=self.per))
 
+    def has_room_after(self, job: WaitingJob, now: Micros) -> bool:
+        """Whether the lane may allow the next job of a track, after this one. A rate that did not count it may."""
+        uncounted = self.kind == "rate" and (not job.counts or job.weights.get(self.id) == 0)
+        return uncounted or self.free(now) > 0
+
     def allows(self, track: Track, job: WaitingJob, now: Micros) -> bool:
         """Whether this job of the track may start now, as far as this lane is concerned.
 

@@ -265,6 +265,9 @@ create table holdfast_track (
     priority integer not null,
     fair text not null,
     lanes text not null,
+    -- If the track has one lane, and it is a limit or an order: its kind, and the lane.
+    alone text,
+    lane text,
     turn integer not null,
     -- 0 if a claim should read it now, else the due time of its first job.
     ready_at integer not null default 0,
@@ -321,10 +324,14 @@ create trigger holdfast_track_changed instead of insert on holdfast_track_change
       from json_each(new.details, '$.lanes.rules');
     insert or ignore into holdfast_lane (lane)
     select json_extract(value, '$.lane') from json_each(new.details, '$.lanes.rules');
-    insert into holdfast_track (track, type, priority, fair, lanes, turn)
+    insert into holdfast_track (track, type, priority, fair, lanes, alone, lane, turn)
     select new.track, json_extract(new.details, '$.lanes.type'), json_extract(new.details, '$.lanes.priority'),
            json_extract(new.details, '$.lanes.fair'),
            (select json_group_array(json_extract(value, '$.lane')) from json_each(new.details, '$.lanes.rules')),
+           (select case when count(*) = 1 then nullif(max(json_extract(value, '$.kind')), 'rate') end
+              from json_each(new.details, '$.lanes.rules')),
+           (select case when count(*) = 1 then max(case when json_extract(value, '$.kind') <> 'rate' then json_extract(value, '$.lane') end) end
+              from json_each(new.details, '$.lanes.rules')),
            (select turn from holdfast_turn)
      where true
         on conflict (track) do update

@@ -60,7 +60,7 @@ async def priority_comes_before_fairness(harness: Harness) -> None:
 
 
 async def one_claim_takes_all_jobs_of_a_higher_priority_first(harness: Harness) -> None:
-    for rule in (limit(9, name="disk"), rate(1, burst=9), limit(3, name="cpu")):
+    for rule in (limit(9, name="disk"), rate(1, burst=9), limit(3, name="cpu"), rate(1, name="mail", weight=0)):
         await harness.start(
             *(laned(rule, priority=1) for _ in range(3)),
             *(laned(limit(9, key=key)) for key in "abcdef"),

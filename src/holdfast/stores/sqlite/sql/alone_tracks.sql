@@ -16,7 +16,7 @@ select track.track, lane.lane, coalesce(lane.override, rule.override, rule.decla
        job.*
   from json_each(:tracks) asked
  cross join holdfast_track track on track.seq = asked.value
- cross join holdfast_lane lane on lane.lane = json_extract(track.lanes, '$[0]')
+ cross join holdfast_lane lane on lane.lane = track.lane
  cross join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1) and rule.kind = 'limit'
  cross join holdfast_record job on job.seq = (
     select first.seq from holdfast_job first
@@ -39,7 +39,7 @@ select track.track, lane.lane, coalesce(lane.override, rule.override, rule.decla
        job.*
   from json_each(:tracks) asked
  cross join holdfast_track track on track.seq = asked.value
- cross join holdfast_lane lane on lane.lane = json_extract(track.lanes, '$[0]')
+ cross join holdfast_lane lane on lane.lane = track.lane
  cross join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1) and rule.kind = 'order'
  cross join holdfast_job front on front.seq = (select min(place.position) from holdfast_place place where place.lane = lane.lane)
         and +front.status = 'pending' and front.track_seq = track.seq and front.scheduled_at <= :now

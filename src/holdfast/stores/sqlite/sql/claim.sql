@@ -12,7 +12,7 @@ update holdfast_job
    set status = 'running', attempt = attempt + 1, max_attempts = coalesce(max_attempts, :max_attempts),
        worker = :worker, token = :token, leased_until = :leased_until, renewed_at = :now, started_at = :now,
        progress = null, progress_note = null,
-       lane = case when :own then (select json_extract(track.lanes, '$[0]') from holdfast_track track
+       lane = case when :own then (select coalesce(track.lane, json_extract(track.lanes, '$[0]')) from holdfast_track track
                                     where track.seq = holdfast_job.track_seq) end
  where seq in (select value from json_each(:seqs)) and +status = 'pending'
 

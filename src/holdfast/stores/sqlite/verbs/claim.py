@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from holdfast.core.claim_ahead import claimable
-from holdfast.core.clock import Micros
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs
 from holdfast.stores.sql.lane_claims import CHANGES

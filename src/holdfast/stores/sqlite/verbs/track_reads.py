@@ -18,8 +18,8 @@ _LANES_STATE = SQL["lanes_state"]
 _TRACK_JOB = SQL["track_job"]
 _ALONE = {"limit": SQL["limit_tracks"], "order": SQL["order_tracks"]}
 
-_RECORD = 6
-"""Where the record begins in the columns of these statements."""
+_FOLLOWING, _RECORD = 5, 6
+"""Where the time of the next job is in the columns of these statements, and where the record begins."""
 _SEQ, _ID, _CHAIN_ID = (_RECORD + FIELDS.index(name) for name in ("seq", "id", "chain_id"))
 _ATTEMPT, _SCHEDULED_AT = (_RECORD + FIELDS.index(name) for name in ("attempt", "scheduled_at"))
 
@@ -76,10 +76,13 @@ def _one_each_is_enough(found: Pass, rows: Sequence[Row], limit: int, now: Micro
         return True
     if all(number == 1 for number in jobs_to_read(tracks, limit).values()):
         return True
-    return all(
-        number - running <= 1 or following is None or following > now
-        for _, _, number, running, _, following, *_ in rows
-    )
+    return all(_room(row) <= 1 or row[_FOLLOWING] is None or row[_FOLLOWING] > now for row in rows)
+
+
+def _room(row: Row) -> int:
+    """How many jobs the limit allows."""
+    number, running = row[2:4]
+    return int(number - running)
 
 
 def _add(found: Pass, tracks: Sequence[Track], rows: Sequence[Row], *, is_order: bool, now: Micros) -> None:

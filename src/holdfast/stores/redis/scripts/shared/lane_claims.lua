@@ -145,10 +145,11 @@ function lanes.allows(state, lane, track, job, counts)
   return at <= now
 end
 
--- has_room: whether all lanes of a track allow another job of weight 1.
+-- has_room: whether all lanes of a track may allow its next job. A rate that did not count the last one may.
 function lanes.has_room(track)
   for _, lane in ipairs(track.lanes) do
-    if lanes.room_in(lanes.state(lane), lane) == 0 then
+    local state = lanes.state(lane)
+    if not (track.uncounted and track.uncounted[lane]) and lanes.room_in(state, lane) == 0 then
       return false
     end
   end
@@ -206,6 +207,10 @@ function lanes.take_from(track, parked)
   for _, lane in ipairs(track.lanes) do
     local state = lanes.state(lane)
     lanes.hold(lane, member)
+    if state.kind == 'rate' then
+      track.uncounted = track.uncounted or {}
+      track.uncounted[lane] = not counts or lanes.weight_of(job, lane) == 0
+    end
     if state.kind == 'rate' and counts then
       local weight = lanes.weight_of(job, lane)
       if weight > 0 then
