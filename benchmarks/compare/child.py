@@ -51,11 +51,12 @@ async def drain(client: Client, count: int) -> None:
 
 async def main(url: str) -> None:
     async with Client(url, jobs, migrate=True) as client:
-        while words := sys.stdin.readline().split():
-            measured = {"single": single, "batch": batch, "drain": drain}[words[0]]
+        while request := sys.stdin.readline().split():
+            measurement, count = request
+            measured = {"single": single, "batch": batch, "drain": drain}[measurement]
             gc.collect()
             begun, cpu = time.perf_counter(), time.process_time()
-            await measured(client, int(words[1]))
+            await measured(client, int(count))
             print(time.perf_counter() - begun, time.process_time() - cpu, flush=True)
 
 

@@ -71,7 +71,7 @@ class Pair:
         before = _server_times(self._storage.server)
         child.stdin.write(f"{measurement} {count}\n")
         child.stdin.flush()
-        elapsed, process = (float(word) * 1e6 / count for word in child.stdout.readline().split())
+        elapsed, process = (float(seconds) * 1e6 / count for seconds in child.stdout.readline().split())
         after = _server_times(self._storage.server)
         server = sum(took - before.get(pid, 0.0) for pid, took in after.items()) * 1e6 / count
         return Turn(measurement, elapsed, process, server)

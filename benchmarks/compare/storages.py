@@ -29,8 +29,9 @@ def storages(store: str) -> Generator[NewStorage]:
             with running_postgres(fsync="on", shared_buffers="512MB", max_wal_size="4GB") as server:
                 yield NewStorage(lambda: new_database(server), server.pid)
         case "redis":
-            settings = {"appendonly": "yes", "appendfsync": "everysec", "auto_aof_rewrite_percentage": "0"}
-            with run_redis(port=free_port(), **settings) as redis:
+            with run_redis(
+                port=free_port(), appendonly="yes", appendfsync="everysec", auto_aof_rewrite_percentage="0"
+            ) as redis:
                 yield NewStorage(redis.tcp_address, redis.pid)
         case "sqlite":
             numbers = count()
