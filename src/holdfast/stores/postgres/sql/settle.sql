@@ -62,7 +62,7 @@ with clock as materialized (
 select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present
   from held cross join listening
 
--- settle_completed_one: the same for the attempt of one job, whose chain ends unless it is awaited.
+-- settle_completed_one: the same for the attempt of one job, whose chain ends. A job of an awaited chain is skipped.
 -- Without lists the server expects one row, also in a plan for any parameters. It keeps that plan in sessions that the
 -- application uses, too; it would plan a statement with lists again each time, which takes longer than executing it.
 -- The lane is not changed, so the trigger of lanes releases it.
@@ -73,7 +73,7 @@ with clock as materialized (
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
       from holdfast.job
-     where job.id = :id::text
+     where job.id = :id::text and not job.awaited
        for update skip locked
 ), completed as (
     update holdfast.job
@@ -82,7 +82,7 @@ with clock as materialized (
            finished_at = clock.now, keep = coalesce(:keep::bigint, job.keep),
            expires_at = clock.now + coalesce(:keep::bigint, job.keep)
       from held, clock
-     where job.seq = held.seq and held.status = 'running' and held.token = :token::text and not held.awaited
+     where job.seq = held.seq and held.status = 'running' and held.token = :token::text
     returning job.id, job.chain_id, job.type, job.attempt, job.worker, job.scheduled_at, job.started_at
 ), counters as (
     insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
