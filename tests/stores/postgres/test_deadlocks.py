@@ -376,3 +376,27 @@ def test_a_deadlock_of_two_transactions_ends_one_with_an_error_that_says_so(
     assert (error.verb, "Run the whole transaction again" in str(error)) == ("complete", True)
     jobs = store.perform_sync(GetJobs((one.id, two.id)))
     assert sorted(job.status.value for job in jobs if job is not None) == ["completed", "pending"]
+
+
+@pytest.mark.parametrize("joined", [False, True], ids=["own", "tx"])
+def test_an_attempt_and_a_completion_of_its_blocked_dependent_do_not_wait_for_each_other(
+    joined: bool, store: PostgresStore, server: Postgres, connection: psycopg.Connection
+) -> None:
+    """The dependent names the chain of the attempt again, and the end of the attempt needs the dependent."""
+    running = a_running_job(store, "running")
+    dependent = store.perform_sync(Start((new_job("dependent", after=(running.id,)),)))[0].chain.first
+    with server.connect() as application, ThreadPoolExecutor(1) as pool:
+        application.execute("set application_name = 'holdfast'")
+        application.autocommit = False
+        attempt: Any = store.join_sync(application) if joined else store.begin_sync()
+        completion = store.begin_sync()
+        attempt.perform(Guard(running.claim))
+        completion.perform(LockChain(dependent.id))
+        ended = pool.submit(attempt.perform, Settle((completed(running),)))
+        wait_until_blocked(connection, ended.done)
+        completion.perform(continue_after(dependent, running))
+        completion.commit()
+        (settled,) = ended.result(60)
+        (application if joined else attempt).commit()
+
+    assert [type for _, type in settled.unblocked] == ["publish"]
