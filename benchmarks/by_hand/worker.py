@@ -3,11 +3,11 @@
 The limits in `benchmarks/limits` leave out what a worker needs in production. This one has it:
 
 - Each handler is an async function in a task of its own. Handlers run concurrently, and no commit blocks the loop.
-- A claim has a lease and a token. The lease is renewed while the handler runs, expired leases are reaped, and
+- A claim has a lease and a token. The lease is renewed while the handler runs, expired leases are taken back, and
   every later write checks the token. A handler whose lease is lost is cancelled.
 - The input is parsed and checked, the output is stored, and an error of a handler is stored instead of the output.
 - A handler with a transaction awaits its own statement in it. The completion is a part of the same transaction.
-- An idle worker sleeps until a message announces new work. It polls once a second, because a message may be lost.
+- An idle worker sleeps until another process announces new work, and polls once a second because a message may be lost.
 
 It is written for speed: outcomes are collected while a write runs, one transaction writes them and claims the next
 jobs, and jobs are claimed ahead of the free slots.
