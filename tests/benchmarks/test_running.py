@@ -19,18 +19,18 @@ from benchmarks.storage import STORES
 from benchmarks.storage.sqlite import SqliteStorage
 
 
-def test_holdfast_and_the_limit_are_measured_in_processes_of_their_own() -> None:
+def test_holdfast_the_limit_and_the_work_by_hand_are_measured_in_processes_of_their_own() -> None:
     results = Results()
     said: list[str] = []
 
     run(Choice(["sqlite"], ["transactional"], peers=(), rounds=1, scale=0.001), results, said.append)
 
     assert results.troubles() == []
-    for name in ("Holdfast", "limit: sqlite3"):
+    for name in ("Holdfast", "limit: sqlite3", "by hand: aiosqlite"):
         figure = results.figure("sqlite", "transactional handlers", name)
         assert figure is not None
         assert figure.value > 0
-    assert len(said) == 2
+    assert len(said) == 3
     assert "holdfast" in results.versions["Holdfast"]
 
 
