@@ -211,10 +211,11 @@ def main() -> None:
     parser.add_argument("--workers", default="1,4,16,64")
     options = parser.parse_args()
     print(HEAD + "\n|" + " --- |" * HEAD.count(" | ") + " --- |")
-    for size in options.workers.split(","):
+    # The largest first: its figures exist even if the run is stopped.
+    for size in sorted(map(int, options.workers.split(",")), reverse=True):
         with ExitStack() as stack:
             where = stack.enter_context(target(options.store))
-            asyncio.run(measure(where, int(size), lambda row: print(row, flush=True)))
+            asyncio.run(measure(where, size, lambda row: print(row, flush=True)))
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class GrowthSample:
 
     def measure(self) -> dict[str, float]:
         self._timed("start", Start((new_job(PENDING),)))
+        self._store.perform_sync(Start(tuple(new_job(PENDING) for _ in range(TOGETHER - 1))))
         records = self._timed("claim", claim(PENDING, TOGETHER))
         self._timed("settle", Settle(tuple(completed(record) for record in records)))
         self._timed("list pending", ListJobs(Filter(statuses=(Status.PENDING,)), PAGE))
