@@ -72,12 +72,12 @@ def target(store: str) -> Generator[Target]:
 
                 yield Target(server.address(), server_seconds(server.pid), sessions)
     elif store == "redis":
-        with run_redis(appendonly="yes", appendfsync="everysec") as server, server.connect() as client:
-            assert server.pid is not None
+        with run_redis(appendonly="yes", appendfsync="everysec") as redis, redis.connect() as client:
+            assert redis.pid is not None
             info: Any = client
             yield Target(
-                server.address(),
-                server_seconds(server.pid),
+                redis.address(),
+                server_seconds(redis.pid),
                 lambda: int(info.info("clients")["connected_clients"]) - 1,
             )
     else:
