@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from typing import Any, Final, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -13,20 +13,13 @@ from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import EventRow, PastAttempt
 from holdfast.errors import ChainNotFound, JobNotFound, NotPending
-from holdfast.stores.memory.tables import Tables
+from holdfast.stores.memory.rollback import RollbackTables
 
 EVENTS_KEPT = 10_000
 
-_LONGER: Final = object()
-"""In the undo log: the list had this length before."""
 
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class State(Tables):
-    """The tables, and the changes of them that can be rolled back."""
+class State(RollbackTables):
+    """The tables, their indexes, and what a change of a record means for them."""
 
     def now(self) -> Micros:
         return (self.clock or system_clock)()
@@ -68,43 +61,6 @@ class State(Tables):
         """Whether the keep time of a chain is over, whether it is pruned or not."""
         expiry = self.expiry(chain.first.id)
         return expiry is not None and expiry <= self.now()
-
-    def set(self, table: dict[K, V], key: K, value: V) -> None:
-        """Change an entry. The old value is recorded first, so an interrupted change can be undone."""
-        self.undo.append((table, key, table.get(key)))
-        table[key] = value
-
-    def append(self, table: dict[K, list[V]], key: K, value: V) -> None:
-        """Add a value to the list under a key."""
-        values = table.get(key)
-        if values is None:
-            self.set(table, key, [value])
-        else:
-            self.undo.append((values, len(values), _LONGER))
-            values.append(value)
-
-    def drop(self, table: dict[K, V], key: K) -> V | None:
-        """Remove an entry, and return it."""
-        self.undo.append((table, key, table.get(key)))
-        return table.pop(key, None)
-
-    def change_indexes(self) -> None:
-        """Record that the operation removes entries from a heap: a rollback rebuilds the heaps."""
-        self.undo.append(({}, None, None))
-
-    def roll_back(self) -> None:
-        """Undo the current operation. If the rollback is interrupted, calling it again completes it."""
-        while self.undo:
-            table, key, before = self.undo[-1]
-            if before is _LONGER:
-                del table[key:]
-            elif before is None:
-                table.pop(key, None)
-            else:
-                table[key] = before
-            if len(self.undo) == 1:
-                self._rebuild()
-            self.undo.pop()
 
     def _rebuild(self) -> None:
         """Rebuild the indexes that the undo log does not cover."""
