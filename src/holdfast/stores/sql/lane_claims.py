@@ -96,14 +96,18 @@ class LaneClaims:
             woken = [TrackRow(*row) for row in (yield Statement(self._sql["tracks_woken"], given))]
             found.note_behind(wakeable, woken)
             rows += woken
-        rows.sort(key=lambda row: (-row.priority, row.turn))
-        for row in rows[:limit]:
-            lanes = _LANE_IDS.decode(row.lanes)
-            found.tracks.append(Track(row.track, row.type, row.priority, row.fair, lanes, parked=row.parked))
+        if wakeable or len(types) > 1:
+            rows.sort(key=lambda row: (-row.priority, row.turn))
+        found.tracks = [
+            Track(row.track, row.type, row.priority, row.fair, _LANE_IDS.decode(row.lanes), [], row.parked)
+            for row in rows[:limit]
+        ]
         found.late = [row.track for row in rows[limit:] if row.parked is not None]
         found.unread = rows[limit - 1].priority if 0 < limit <= len(rows) else None
+        if rows and not waking and (yield from self.read_together(context, found, rows[:limit], limit)):
+            return found
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
-        if not ids or (not waking and (yield from self.read_together(context, found, rows[:limit], limit))):
+        if not ids:
             return found
         states = yield from self.lock_lanes(ids)
         found.lanes = {row[0]: lane_state(row) for row in states}
@@ -177,7 +181,7 @@ class LaneClaims:
         if taken:
             permits = [
                 {"lane": lane, "job": job.seq}
-                for track, job in taken
+                for track, job in (() if found.records else taken)
                 if own_lane(found, track) is None
                 for lane in track.lanes
             ]

@@ -80,7 +80,9 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
         lanes_next = choice.lanes_next
         jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
         jobs += [(track.type, job.seq) for track, job in choice.taken]
-        in_lanes = {job.seq: own_lane(found, track) is not None for track, job in choice.taken}
+        # Jobs that were read with their tracks have one lane, which their rows hold.
+        alone = bool(found.records)
+        in_lanes = {job.seq: alone or own_lane(found, track) is not None for track, job in choice.taken}
         claimed += yield from _take(context, operation, jobs, in_lanes, found.records)
         if counted := counted_jobs(found):
             yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
