@@ -25,6 +25,8 @@ BY_INDEX = {
     "claim_due": f"{DUE} AND priority=? AND scheduled_at<?)",
     "track_job": f"SEARCH first USING COVERING {DUE} AND priority=? AND scheduled_at<?)",
     "track_jobs": f"SEARCH first USING COVERING {DUE} AND priority=? AND scheduled_at<?)",
+    "limit_tracks": f"SEARCH first USING COVERING {DUE} AND priority=? AND scheduled_at<?)",
+    "order_tracks": "SEARCH front USING INTEGER PRIMARY KEY (rowid=?)",
     "claim": "USING INTEGER PRIMARY KEY (rowid=?)",
     "records": "USING INTEGER PRIMARY KEY (rowid=?)",
     "claims": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
@@ -66,7 +68,7 @@ def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
 
 
 def explain(connection: sqlite3.Connection, sql: str) -> str:
-    lists = dict.fromkeys(("ids", "types", "seqs", "exclude", "chains"), "[]")
+    lists = dict.fromkeys(("ids", "types", "seqs", "exclude", "chains", "tracks"), "[]")
     named = re.findall(r":(\w+)", sql)
     parameters = dict.fromkeys(named, 1) | lists if named else [1] * sql.count("?")
     return "\n".join(row[3] for row in connection.execute(f"explain query plan {sql}", parameters))

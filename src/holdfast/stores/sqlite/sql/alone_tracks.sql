@@ -25,8 +25,8 @@ select track.track, lane.lane, coalesce(lane.override, rule.override, rule.decla
      order by first.scheduled_at, first.seq
      limit 1)
 
--- order_tracks: these tracks, whose lane is an order, with the jobs at the front. The position of a job that is the first of
--- its chain, or whose order ends with the job, is its seq.
+-- order_tracks: these tracks, whose lane is an order, with the jobs at the front.
+-- The position of a job that is the first of its chain, or whose order ends with the job, is its seq.
 select track.track, lane.lane, coalesce(lane.override, rule.override, rule.declared),
        (select count(*) from holdfast_permit permit where permit.lane = lane.lane)
        + (select count(*) from holdfast_job held where held.lane = lane.lane and held.status = 'running'),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.core.clock import Micros
 from holdfast.core.lane_choice import jobs_to_read
-from holdfast.core.lanes import Lane, Track, WaitingJob
+from holdfast.core.lanes import Lane, LaneKind, Track, WaitingJob
 from holdfast.stores.sql.lane_claims import LaneClaims, LanePlan, as_text
 from holdfast.stores.sql.lane_pass import Pass
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow
@@ -87,7 +87,7 @@ def _room(row: Row) -> int:
 
 def _add(found: Pass, tracks: Sequence[Track], rows: Sequence[Row], *, is_order: bool, now: Micros) -> None:
     lanes, records, following = found.lanes, found.records, found.following
-    kind = "order" if is_order else "limit"
+    kind: LaneKind = "order" if is_order else "limit"
     found.kinds.add(kind)
     for track, row in zip(tracks, rows, strict=True):
         id, lane_id, number, running, parked, following_at = row[:_RECORD]
