@@ -36,7 +36,7 @@ class Pass:
     unread: int | None = None
     """The priority of the last track, if there may be further ones."""
     records: dict[int, Row] = field(default_factory=dict[int, Row])
-    """On SQLite: the records of jobs that were read with their tracks. Then all tracks have one lane, which is no rate."""
+    """On SQLite: the records of jobs that were read with their tracks, each of which has one lane, and no rate."""
     behind: dict[str, int] = field(default_factory=dict[str, int])
     """Lane at which further tracks are parked that may have been woken, to their highest possible priority."""
     waits: dict[str, str] = field(default_factory=dict[str, str])
