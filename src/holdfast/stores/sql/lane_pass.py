@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.core.clock import Micros
-from holdfast.core.lane_choice import Choice, choose
+from holdfast.core.lane_choice import Choice, choose, jobs_to_read
 from holdfast.core.lanes import Lane, LaneKind, Track
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
 from holdfast.stores.sql.plan import Row
@@ -51,6 +51,21 @@ class Pass:
             here = priorities.get((pair.lane, pair.type or ""), [])
             if len(here) >= pair.room:
                 self.behind[pair.lane] = max(min(here), self.behind.get(pair.lane, min(here)))
+
+    def add_track(self, track: Track, limit: int) -> None:
+        """Add the next best track, if there are not as many already."""
+        if len(self.tracks) < limit:
+            self.tracks.append(track)
+            if len(self.tracks) == limit:
+                self.unread = track.priority
+        elif track.parked is not None:
+            self.late.append(track.id)
+
+    def to_read(self, limit: int) -> list[tuple[Track, int]]:
+        """The tracks without an order, and how many jobs of each to read."""
+        tracks = [track for track in self.tracks if track.id not in self.orders] if self.orders else self.tracks
+        numbers = jobs_to_read(tracks, limit)
+        return [(track, numbers[track.priority]) for track in tracks]
 
     @property
     def idle(self) -> set[str]:

@@ -7,7 +7,8 @@ import os
 import select
 import time
 import warnings
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -30,6 +31,7 @@ from holdfast.stores.postgres.plan import (
     Result,
     RollbackToSavepoint,
     Savepoint,
+    Together,
 )
 from holdfast.stores.sql.lent_transaction import ended
 from holdfast.stores.sql.plan import Many, Statement, sets_of
@@ -44,6 +46,15 @@ _BEGIN_LENT: Final = SimpleQuery(f"{Begin.sql}; select txid_current()".encode())
 """The operations of the transaction lock rows, so it gets a transaction id in any case."""
 _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
 """Commits the transaction with this id. In any other transaction it fails with a division by zero."""
+
+
+class _Pipeline(NamedTuple):
+    """Statements that are sent at once."""
+
+    statements: Sequence[Statement]
+
+
+Sent = Statement | Many | NotifyingStatement | SimpleQuery | _Pipeline
 
 
 class _State:
@@ -94,7 +105,25 @@ class _State:
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def _conversation(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery) -> Conversation[Result]:
+    def begun(self, parts: Sequence[Statement | Begin | Commit]) -> Sequence[Statement]:
+        """These instructions as statements. A failed transaction is not committed."""
+        if Commit() in parts and self.in_transaction:
+            self.check_intact()
+        statements = {Begin: _BEGIN, Commit: _COMMIT}
+        return [part if isinstance(part, Statement) else statements[type(part)] for part in parts]
+
+    def stays_open(self, parts: Sequence[Statement | Begin | Commit]) -> bool:
+        """Whether a transaction is open after these instructions."""
+        for part in reversed(parts):
+            if not isinstance(part, Statement):
+                return isinstance(part, Begin)
+        return self.in_transaction
+
+    def _conversation(self, instruction: Sent) -> Conversation[Result]:
+        if isinstance(instruction, _Pipeline):
+            return self.session.execute_together(
+                [(self._render(each.sql), each.parameters) for each in instruction.statements]
+            )
         if isinstance(instruction, SimpleQuery):
             return self.session.run_script(instruction)
         if isinstance(instruction, NotifyingStatement):
@@ -135,11 +164,17 @@ class SyncConnection(_State):
                 self.begin()
             case Savepoint() | ReleaseSavepoint():
                 pass
+            case Together(parts) if self.session.pipelines:
+                result = self.send(_Pipeline(self.begun(parts)))
+                self.in_transaction = self.stays_open(parts)
+                return result
+            case Together(parts):
+                return Result.of([self.execute(part) for part in parts])
             case _:
                 return self.send(instruction)
         return Result()
 
-    def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
+    def send(self, instruction: Sent, /) -> Result:
         """Send statements to the server, whatever the state of the transaction."""
         descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
@@ -223,11 +258,17 @@ class AsyncConnection(_State):
                 await self.begin()
             case Savepoint() | ReleaseSavepoint():
                 pass
+            case Together(parts) if self.session.pipelines:
+                result = await self.send(_Pipeline(self.begun(parts)))
+                self.in_transaction = self.stays_open(parts)
+                return result
+            case Together(parts):
+                return Result.of([await self.execute(part) for part in parts])
             case _:
                 return await self.send(instruction)
         return Result()
 
-    async def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
+    async def send(self, instruction: Sent, /) -> Result:
         """Send statements to the server, whatever the state of the transaction."""
         descriptor = self.native.pgconn.socket
         async with self.native.lock:
