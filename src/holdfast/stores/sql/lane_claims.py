@@ -19,9 +19,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from holdfast.core.clock import Micros
-from holdfast.core.details import lanes_of
-from holdfast.core.lanes import Track, WaitingJob, fair_prefix, interval, rate_allows_at
-from holdfast.stores.sql.lane_pass import Pass, own_lane
+from holdfast.core.lanes import Track, interval, rate_allows_at
+from holdfast.stores.sql.lane_pass import Pass, order_of, own_lane, turns_of, waiting_job
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow, lane_state, stored_hold
 from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
@@ -29,10 +28,8 @@ R = TypeVar("R")
 LanePlan = Generator[Any, Any, R]
 """A plan of either SQL store."""
 
-_NO_WEIGHTS: Mapping[str, int] = {}
 _LANE_IDS = msgspec.json.Decoder(list[str])
 
-PREFIX = len(fair_prefix(""))
 LAST = "g"
 """Behind the last hexadecimal digit: ids of tracks that begin with a prefix are below the prefix and this character."""
 
@@ -153,7 +150,7 @@ class LaneClaims:
             row = JobRow(*columns)
             found.fronts[row.chain_id] = row
         found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
-        found.orders = {track.id: lane for track in found.tracks if (lane := _order(found, track)) is not None}
+        found.orders = {track.id: lane for track in found.tracks if (lane := order_of(found, track)) is not None}
 
     def add_jobs(self, found: Pass, rows: Iterable[Row], limit: int, now: Micros) -> None:
         """Add these rows of `track_jobs`, and the jobs at the fronts of orders."""
@@ -161,7 +158,7 @@ class LaneClaims:
         for columns in rows:
             row = JobRow(*columns)
             track, number = wanted[row.track]
-            track.jobs.append(_waiting_job(found, row))
+            track.jobs.append(waiting_job(found, row))
             if len(track.jobs) == number and row.following is not msgspec.UNSET:
                 found.following[row.track] = row.following
                 track.more = row.following is not None and row.following <= now
@@ -170,7 +167,7 @@ class LaneClaims:
                 continue
             front = found.fronts.get(found.lanes[lane].front or "")
             if front is not None and front.track == track.id and front.scheduled_at <= now:
-                track.jobs.append(_waiting_job(found, front))
+                track.jobs.append(waiting_job(found, front))
                 if front.following is not msgspec.UNSET:
                     found.following[track.id] = front.following
             elif front is None and found.lanes[lane].running:
@@ -297,24 +294,3 @@ class LaneClaims:
                 context.hints.anything = True
                 found.changed = True
         return holders
-
-
-def turns_of(found: Pass, turn: int) -> dict[str, int]:
-    """The turns of the lanes for fairness that were served, by the beginning of the ids of their tracks."""
-    return {track.id[:PREFIX]: turn + place for place, (track, _) in enumerate(found.choice.taken)}
-
-
-def _order(found: Pass, track: Track) -> str | None:
-    """The first order of a track."""
-    for lane in track.lanes:
-        if found.lanes[lane].kind == "order":
-            return lane
-    return None
-
-
-def _waiting_job(found: Pass, row: JobRow) -> WaitingJob:
-    weights = _NO_WEIGHTS
-    if row.details is not None and "rate" in found.kinds:
-        lanes = lanes_of(row.details)
-        weights = _NO_WEIGHTS if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
-    return WaitingJob(row.seq, row.id, row.chain_id, row.counted != row.attempt + 1, weights)

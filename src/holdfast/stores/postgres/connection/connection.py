@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-import select
 import time
 import warnings
-from collections.abc import Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -17,9 +15,10 @@ from holdfast.engine import generators
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.connection.libpq import Conversation, Session, SimpleQuery, drive, drive_async
+from holdfast.stores.postgres.connection.pipelines import Pipeline, is_open_after
 from holdfast.stores.postgres.connection.pool_queue import Entry
 from holdfast.stores.postgres.connection.rendering import Renderer
-from holdfast.stores.postgres.connection.socket_watch import SocketWatch
+from holdfast.stores.postgres.connection.socket_watch import SocketWatch, is_readable
 from holdfast.stores.postgres.errors import ABORTED, DeadlinePassed
 from holdfast.stores.postgres.plan import (
     Begin,
@@ -48,13 +47,7 @@ _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, fa
 """Commits the transaction with this id. In any other transaction it fails with a division by zero."""
 
 
-class _Pipeline(NamedTuple):
-    """Statements that are sent at once."""
-
-    statements: Sequence[Statement]
-
-
-Sent = Statement | Many | NotifyingStatement | SimpleQuery | _Pipeline
+Sent = Statement | Many | NotifyingStatement | SimpleQuery | Pipeline
 
 
 class _State:
@@ -105,25 +98,10 @@ class _State:
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def begun(self, parts: Sequence[Statement | Begin | Commit]) -> Sequence[Statement]:
-        """These instructions as statements. A failed transaction is not committed."""
-        if Commit() in parts and self.in_transaction:
-            self.check_intact()
-        statements = {Begin: _BEGIN, Commit: _COMMIT}
-        return [part if isinstance(part, Statement) else statements[type(part)] for part in parts]
-
-    def stays_open(self, parts: Sequence[Statement | Begin | Commit]) -> bool:
-        """Whether a transaction is open after these instructions."""
-        for part in reversed(parts):
-            if not isinstance(part, Statement):
-                return isinstance(part, Begin)
-        return self.in_transaction
-
     def _conversation(self, instruction: Sent) -> Conversation[Result]:
-        if isinstance(instruction, _Pipeline):
-            return self.session.execute_together(
-                [(self._render(each.sql), each.parameters) for each in instruction.statements]
-            )
+        if isinstance(instruction, Pipeline):
+            parts = [(self._render(each.sql), each.parameters) for each in instruction.statements]
+            return self.session.execute_together(parts)
         if isinstance(instruction, SimpleQuery):
             return self.session.run_script(instruction)
         if isinstance(instruction, NotifyingStatement):
@@ -165,8 +143,8 @@ class SyncConnection(_State):
             case Savepoint() | ReleaseSavepoint():
                 pass
             case Together(parts) if self.session.pipelines:
-                result = self.send(_Pipeline(self.begun(parts)))
-                self.in_transaction = self.stays_open(parts)
+                result = self.send(Pipeline.of(parts))
+                self.in_transaction = is_open_after(parts, self.in_transaction)
                 return result
             case Together(parts):
                 return Result.of([self.execute(part) for part in parts])
@@ -222,7 +200,7 @@ class SyncConnection(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.native.closed and not _is_readable(self.native.pgconn)
+        return not self.native.closed and not is_readable(self.native.pgconn)
 
     def close(self) -> None:
         self.native.close()
@@ -259,8 +237,8 @@ class AsyncConnection(_State):
             case Savepoint() | ReleaseSavepoint():
                 pass
             case Together(parts) if self.session.pipelines:
-                result = await self.send(_Pipeline(self.begun(parts)))
-                self.in_transaction = self.stays_open(parts)
+                result = await self.send(Pipeline.of(parts))
+                self.in_transaction = is_open_after(parts, self.in_transaction)
                 return result
             case Together(parts):
                 return Result.of([await self.execute(part) for part in parts])
@@ -308,7 +286,7 @@ class AsyncConnection(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.native.closed and not _is_readable(self.native.pgconn)
+        return not self.native.closed and not is_readable(self.native.pgconn)
 
     def close(self) -> None:
         # Closing sends one message and does not wait for an answer.
@@ -320,13 +298,3 @@ class AsyncConnection(_State):
         if self._process == os.getpid() and not self.native.closed:
             self.close()
             warnings.warn("a PostgreSQL store was not closed", ResourceWarning, stacklevel=2, source=self)
-
-
-def _is_readable(connection: pq.abc.PGconn) -> bool:
-    """True if an idle socket is readable: the server closed it, or the protocol is out of sync."""
-    try:
-        poll = select.poll()
-        poll.register(connection.socket, select.POLLIN)
-        return bool(poll.poll(0))
-    except (OSError, psycopg.Error):
-        return True

@@ -11,8 +11,8 @@ from holdfast.stores.postgres.plan import Begin, Commit, Plan, Result, Together
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs.ready_queue import Entry, ReadyQueue
-from holdfast.stores.sql.lane_claims import CHANGES, LAST, PREFIX, LaneClaims, LanePlan, as_text, turns_of
-from holdfast.stores.sql.lane_pass import Pass
+from holdfast.stores.sql.lane_claims import CHANGES, LAST, LaneClaims, LanePlan, as_text
+from holdfast.stores.sql.lane_pass import PREFIX, Pass, turns_of
 from holdfast.stores.sql.plan import Row, Statement
 
 _READING = ("lanes_begin", "tracks_due", "lanes_find", "lanes_state", "order_jobs", "track_jobs", "plain_priorities")
