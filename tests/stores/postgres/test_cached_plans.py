@@ -49,6 +49,23 @@ def test_without_statistics_no_verb_reads_a_whole_table(
     assert tables_read_whole(unanalyzed, connection) == []
 
 
+def test_a_completion_in_a_session_of_the_application_is_not_planned_each_time(unanalyzed: PostgresStore) -> None:
+    unanalyzed.perform_sync(Start(tuple(new_job() for _ in range(3000))))
+    jobs = unanalyzed.perform_sync(ClaimJobs((TypeTerms("resize", HOUR, 25),), 20, "w", "token"))
+
+    for job in jobs:
+        transaction = unanalyzed.begin_sync()
+        transaction.perform(Settle((completed(job),)))
+        transaction.commit()
+
+    transaction = unanalyzed.begin_sync()
+    [(custom, generic)] = transaction.native.execute(
+        "select custom_plans, generic_plans from pg_prepared_statements where statement like '%status = ''completed''%'"
+    ).fetchall()
+    transaction.rollback()
+    assert (custom, generic) == (5, 15)  # the server compares both kinds after five executions
+
+
 def test_with_statistics_of_empty_tables_no_verb_reads_a_whole_table_after_a_slow_statement(
     unanalyzed: PostgresStore, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
