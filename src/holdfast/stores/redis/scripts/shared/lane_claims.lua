@@ -104,29 +104,6 @@ function lanes.ready_tracks(types, limit)
   end
 end
 
-function lanes.weight_of(job, lane)
-  for _, rule in ipairs(lanes.of(job).rules) do
-    if rule.lane == lane then
-      return rule.weight or 1
-    end
-  end
-  return 1
-end
-
--- allows_at: the first time at which a rate may allow this weight. A job that waits for more than 1 holds back others.
-function lanes.allows_at(state, track, weight)
-  local one, priority = lanes.interval(state, 1), tonumber(track.priority)
-  if state.held_by and state.held_by ~= track.id and priority <= state.held_priority and now < state.held_at + one then
-    return now < state.held_at and state.held_at or state.held_at + one
-  end
-  local at = lanes.rate_allows_at(state, weight)
-  -- A weight above the burst can never begin: the burst was lowered after the start.
-  if at > now and weight > 1 and weight <= state.burst then
-    state.held_by, state.held_priority, state.held_at, state.hold_changed = track.id, priority, at, true
-  end
-  return at
-end
-
 -- allows: whether a lane lets this job start now. A rate that does not is read again when it does.
 function lanes.allows(state, lane, track, job, counts)
   if state.kind == 'limit' then
@@ -212,14 +189,7 @@ function lanes.take_from(track, parked)
       track.uncounted[lane] = not counts or lanes.weight_of(job, lane) == 0
     end
     if state.kind == 'rate' and counts then
-      local weight = lanes.weight_of(job, lane)
-      if weight > 0 then
-        state.tat = math.max(state.tat, now) + lanes.interval(state, weight)
-        redis.call('HSET', prefix .. 'tats', lane, int(state.tat))
-        if state.held_by == track.id then
-          state.held_by, state.hold_changed = nil, true
-        end
-      end
+      lanes.count(state, lane, track, lanes.weight_of(job, lane))
       redis.call('HSET', job_key(job.id), 'n', int(job.attempt + 1))
     end
   end

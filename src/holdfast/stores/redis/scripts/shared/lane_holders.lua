@@ -1,4 +1,4 @@
--- include: lane_state
+-- include: rates
 -- lane_holders: the running jobs of each lane.
 -- held: the member of a lane's only running job. If a lane had several, its field is '', and held:LANE has all of them.
 -- `lanes.held` has the same fields, false for free lanes, and `lanes.numbers` how many jobs the others have.

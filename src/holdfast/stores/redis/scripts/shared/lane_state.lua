@@ -97,29 +97,6 @@ function lanes.state(lane)
   return state
 end
 
--- interval: the time that a weight takes, rounded up, so that the rate is never exceeded.
-function lanes.interval(state, weight)
-  return math.ceil(weight * state.per / state.number)
-end
-
--- rate_allows_at: when a rate allows this weight; nil if it is 0.
-function lanes.rate_allows_at(state, weight)
-  if state.number == 0 then
-    return nil
-  end
-  local at = math.max(state.tat, now) + lanes.interval(state, weight) - lanes.interval(state, state.burst)
-  return math.max(now, at)
-end
-
--- write_hold: write which job holds back others in a rate.
-function lanes.write_hold(state, lane)
-  if state.held_by then
-    redis.call('HSET', prefix .. 'holds', lane, cmsgpack.pack({ state.held_by, state.held_priority, state.held_at }))
-  else
-    redis.call('HDEL', prefix .. 'holds', lane)
-  end
-end
-
 -- room_in: how many jobs of weight 1 a lane allows now.
 function lanes.room_in(state, lane)
   if state.kind == 'limit' then
