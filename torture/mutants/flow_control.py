@@ -76,7 +76,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (_charge,),
             "redis": (
                 Edit(
-                    "shared/lane_claims.lua",
+                    "shared/rates.lua",
                     "state.tat = math.max(state.tat, now) + lanes.interval(state, weight)",
                     "state.tat = now",
                 ),
@@ -105,7 +105,7 @@ MUTANTS: dict[str, Mutant] = {
         (34,),
         everywhere=(
             Edit(
-                "holdfast.core.settle",
+                "holdfast.core.permanent_failure",
                 "    group = classify(job.type, error)\n    if hook is None:",
                 "    group = classify(job.type, error)\n    if hook is None or __import__('random').random() < 0.1:",
             ),

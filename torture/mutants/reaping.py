@@ -55,7 +55,11 @@ MUTANTS: dict[str, Mutant] = {
                 ),
             )
         },
-        everywhere=(Edit("holdfast.core.settle", "return job.max_attempts in (None, UNLIMITED) or", "return True or"),),
+        everywhere=(
+            Edit(
+                "holdfast.core.permanent_failure", "return job.max_attempts in (None, UNLIMITED) or", "return True or"
+            ),
+        ),
         stores=("sqlite", "postgres", "redis"),
         favour=("start_poison",),
     ),
