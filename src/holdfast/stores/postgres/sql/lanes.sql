@@ -16,6 +16,7 @@ select locked.lane
 
 -- lanes_state: these locked lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
 -- A statement of its own: its snapshot is newer than the locks. Without `lanes`, those that `lanes_find` has passed on.
+-- nullif: the planner evaluates the setting, also if the statement is used outside of a claim.
 select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
        case when (select true from holdfast.permit order by permit.lane limit 1)
             then (select count(*) from holdfast.permit where permit.lane = lane.lane) else 0 end
@@ -25,7 +26,7 @@ select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declare
        coalesce((select true from holdfast.track where track.parked is not null order by track.parked limit 1)
                 and (select true from holdfast.track where track.parked = lane.lane limit 1), false),
        lane.wake_at is not null, lane.hold
-  from unnest(case when :lanes::text is null then current_setting('holdfast_claim.lanes')::text[]
+  from unnest(case when :lanes::text is null then nullif(current_setting('holdfast_claim.lanes', true), '')::text[]
                    else array(select json_array_elements_text(:lanes::json)) end) wanted (lane)
  cross join lateral (
     select found.lane, found.override, found.tat, found.wake_at, found.hold from holdfast.lane found where found.lane = wanted.lane offset 0) lane
