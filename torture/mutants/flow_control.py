@@ -32,7 +32,7 @@ MUTANTS: dict[str, Mutant] = {
     "lanes without locks": Mutant(
         "the lock of the lanes that a claim reads: two claims at once give the last place away twice",
         (24, 37),
-        {"postgres": (postgres("lanes_find", "wanted_lanes.lane for update)", "wanted_lanes.lane)"),)},
+        {"postgres": (postgres("lanes_lock", " for update)", ")"),)},
         favour=("start_limited", "start_ordered"),
         longer=20,
     ),

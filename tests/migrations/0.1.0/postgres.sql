@@ -418,36 +418,22 @@ create table "holdfast".lane (
 ) with (fillfactor = 70);
 create index lane_wake on "holdfast".lane (wake_at) where wake_at is not null;
 
+-- A claim reads tracks that are not parked and whose time has come. Tracks with a lower turn come first.
 -- The ids of the tracks with the same lane for fairness begin with the same 16 digits.
--- A track that is neither parked nor put off is in a row of `ready`. Its turn is there, and it is older here. If it is newer
--- here, another track with the same lane for fairness was served: the claim that reads `ready` puts the track back with it.
 create table "holdfast".track (
     track text collate "C" primary key,
     type text collate "C" not null,
     priority bigint not null,
     fair text collate "C" not null,
-    lanes text[] collate "C" not null,
+    lanes text not null,
     turn bigint not null,
     -- 0 if a claim should read it now, else the due time of its first job.
     ready_at bigint not null default 0,
     -- The lane that it waits for.
     parked text collate "C"
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index track_ready on "holdfast".track (type, ready_at, priority desc, turn) where parked is null;
 create index track_parked on "holdfast".track (parked, type, priority desc, turn) where parked is not null;
-
--- The tracks that claims read, in the order of their turns. Tracks that were served or created together share rows: a claim takes
--- and adds a few rows, and writes no track. Many rows remain, so that claims at the same time find some that are not locked.
-create table "holdfast".ready (
-    type text collate "C" not null,
-    -- Of a track that was put off, which has a row of its own: the due time of its first job. Otherwise 0.
-    ready_at bigint not null default 0,
-    priority bigint not null,
-    -- The lowest of the turns.
-    turn bigint not null,
-    tracks text[] collate "C" not null,
-    turns bigint[] not null
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index ready_order on "holdfast".ready (type, ready_at, priority desc, turn);
 
 -- The running jobs that hold a lane, except jobs with one limit or order and no other lane: those hold `job.lane`.
 -- The triggers delete the rows when the job is no longer running.

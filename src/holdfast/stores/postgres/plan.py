@@ -10,7 +10,7 @@ where a transaction begins and ends; each kind of connection decides what that m
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -72,17 +72,7 @@ class NotifyingStatement(NamedTuple):
         return self.statement.sql
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
-    """Instructions that are sent at once, and performed in order. The result has no rows, but the results as `parts`.
-
-    The server does not wait for the client between them. A connection that cannot pipeline sends one after the other.
-    """
-
-    parts: Sequence[Statement | Begin | Commit]
-
-
-Instruction = Statement | Many | NotifyingStatement | Together | Begin | Commit | SavepointCommand
+Instruction = Statement | Many | NotifyingStatement | Begin | Commit | SavepointCommand
 
 
 class Result(list[Row]):
@@ -90,15 +80,6 @@ class Result(list[Row]):
 
     notified = False
     """True if the NOTIFY of a `NotifyingStatement` was sent. False if the connection could not pipeline it."""
-    parts: Sequence[Result] = ()
-    """The results of the instructions of a `Together`."""
-
-    @classmethod
-    def of(cls, parts: Sequence[Result]) -> Result:
-        """The result of instructions that were sent together."""
-        result = cls()
-        result.parts = parts
-        return result
 
 
 Plan = Generator[Instruction, Result, R]

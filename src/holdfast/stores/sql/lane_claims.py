@@ -13,14 +13,16 @@ applied under the lock too: no change of a lane is missed. A track whose lane is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from holdfast.core.clock import Micros
-from holdfast.core.lanes import Track, interval, rate_allows_at
-from holdfast.stores.sql.lane_pass import Pass, order_of, own_lane, turns_of, waiting_job
+from holdfast.core.details import lanes_of
+from holdfast.core.lane_choice import jobs_to_read
+from holdfast.core.lanes import Track, WaitingJob, fair_prefix, interval, rate_allows_at
+from holdfast.stores.sql.lane_pass import Pass, own_lane
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow, lane_state, stored_hold
 from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
@@ -28,8 +30,10 @@ R = TypeVar("R")
 LanePlan = Generator[Any, Any, R]
 """A plan of either SQL store."""
 
+_NO_WEIGHTS: Mapping[str, int] = {}
 _LANE_IDS = msgspec.json.Decoder(list[str])
 
+PREFIX = len(fair_prefix(""))
 LAST = "g"
 """Behind the last hexadecimal digit: ids of tracks that begin with a prefix are below the prefix and this character."""
 
@@ -105,7 +109,12 @@ class LaneClaims:
         ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
         if not ids:
             return found
-        self.add_lanes(found, (yield from self.lock_lanes(ids)), changed)
+        states = yield from self.lock_lanes(ids)
+        found.lanes = {row[0]: lane_state(row) for row in states}
+        found.kinds = {lane.kind for lane in found.lanes.values()}
+        for lane, weight in changed.items():
+            if weight and (rate := found.lanes[lane]).number > 0:
+                rate.tat -= interval(weight, number=rate.number, per=rate.per)
         yield from self._read_jobs(context, found, limit)
         return found
 
@@ -123,51 +132,37 @@ class LaneClaims:
         yield from ()
         return False
 
-    def add_lanes(self, found: Pass, states: Iterable[Row], changed: Mapping[str, int]) -> None:
-        """Add these rows of `lanes_state`. `changed` has the weights to refund."""
-        found.lanes = {row[0]: lane_state(row) for row in states}
-        found.kinds = {lane.kind for lane in found.lanes.values()}
-        for lane, weight in changed.items():
-            if weight and (rate := found.lanes[lane]).number > 0:
-                rate.tat -= interval(weight, number=rate.number, per=rate.per)
-
     def _read_jobs(self, context: PlanContext, found: Pass, limit: int) -> LanePlan[None]:
-        if "order" in found.kinds:
-            chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None})
-            fronts = (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})) if chains else ()
-            self.add_fronts(found, fronts)
+        ordered = "order" in found.kinds
+        chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None}) if ordered else []
+        if chains:
+            for columns in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
+                row = JobRow(*columns)
+                found.fronts[row.chain_id] = row
+        if ordered:
+            found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
+            found.orders = {track.id: lane for track in found.tracks if (lane := _order(found, track)) is not None}
+        if not found.tracks:
+            return
+        by_id = {track.id: track for track in found.tracks}
+        plain = [track for track in found.tracks if track.id not in found.orders] if ordered else found.tracks
         by_number: dict[int, list[Track]] = {}
-        for track, number in found.to_read(limit):
-            by_number.setdefault(number, []).append(track)
-        rows: list[Row] = []
+        wanted = jobs_to_read(plain, limit)
+        for track in plain:
+            by_number.setdefault(wanted[track.priority], []).append(track)
         for number, tracks in by_number.items():
-            rows += yield self.jobs_statement(tracks, number, context.now)
-        self.add_jobs(found, rows, limit, context.now)
-
-    def add_fronts(self, found: Pass, rows: Iterable[Row]) -> None:
-        """Add these rows of `order_jobs`. Tracks that wait for a job of another track are left out."""
-        for columns in rows:
-            row = JobRow(*columns)
-            found.fronts[row.chain_id] = row
-        found.tracks = [track for track in found.tracks if not self._waits_in_order(found, track)]
-        found.orders = {track.id: lane for track in found.tracks if (lane := order_of(found, track)) is not None}
-
-    def add_jobs(self, found: Pass, rows: Iterable[Row], limit: int, now: Micros) -> None:
-        """Add these rows of `track_jobs`, and the jobs at the fronts of orders."""
-        wanted = {track.id: (track, number) for track, number in found.to_read(limit)}
-        for columns in rows:
-            row = JobRow(*columns)
-            track, number = wanted[row.track]
-            track.jobs.append(waiting_job(found, row))
-            if len(track.jobs) == number and row.following is not msgspec.UNSET:
-                found.following[row.track] = row.following
-                track.more = row.following is not None and row.following <= now
-        for track in found.tracks if found.orders else ():
-            if (lane := found.orders.get(track.id)) is None:
-                continue
+            for columns in (yield self.jobs_statement(tracks, number, context.now)):
+                row = JobRow(*columns)
+                track = by_id[row.track]
+                track.jobs.append(_waiting_job(found, row))
+                if len(track.jobs) == number and row.following is not msgspec.UNSET:
+                    found.following[row.track] = row.following
+                    track.more = row.following is not None and row.following <= context.now
+        for id, lane in found.orders.items():
+            track = by_id[id]
             front = found.fronts.get(found.lanes[lane].front or "")
-            if front is not None and front.track == track.id and front.scheduled_at <= now:
-                track.jobs.append(waiting_job(found, front))
+            if front is not None and front.track == track.id and front.scheduled_at <= context.now:
+                track.jobs.append(_waiting_job(found, front))
                 if front.following is not msgspec.UNSET:
                     found.following[track.id] = front.following
             elif front is None and found.lanes[lane].running:
@@ -182,31 +177,20 @@ class LaneClaims:
 
     def save(self, context: PlanContext, found: Pass, turn: int) -> LanePlan[None]:
         """Write what the choice means for lanes and tracks. The jobs are claimed already."""
-        yield from self.add_permits(found)
-        if turns := turns_of(found, turn):
+        taken, now = found.choice.taken, context.now
+        if taken:
+            permits = [
+                {"lane": lane, "job": job.seq}
+                for track, job in (() if found.records else taken)
+                if own_lane(found, track) is None
+                for lane in track.lanes
+            ]
+            if permits:
+                yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
+            turns = {track.id[:PREFIX]: turn + place for place, (track, _) in enumerate(taken)}
             yield self.turn_instruction(sorted(turns.items()))
-        changes, empty = yield from self.track_changes(context, found)
-        if empty:
-            yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
-        if changes:
-            yield self.rows_instruction("track_save", changes)
-        yield from self.unpark(context, found)
-        yield from self.save_rates(context, found)
-
-    def add_permits(self, found: Pass) -> LanePlan[None]:
-        """Let the chosen jobs hold their lanes."""
-        permits = [
-            {"lane": lane, "job": job.seq}
-            for track, job in (() if found.records else found.choice.taken)
-            if own_lane(found, track) is None
-            for lane in track.lanes
-        ]
-        if permits:
-            yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
-
-    def save_rates(self, context: PlanContext, found: Pass) -> LanePlan[None]:
-        """Write the state of the rates."""
-        now = context.now
+        yield from self._save_tracks(context, found)
+        yield from self._unpark(context, found)
         lanes: list[dict[str, Any]] = []
         for lane in found.lanes.values() if "rate" in found.kinds else ():
             if lane.kind != "rate":
@@ -217,14 +201,14 @@ class LaneClaims:
         if lanes:
             yield self.rows_instruction("lane_save", lanes)
 
-    def track_changes(self, context: PlanContext, found: Pass) -> LanePlan[tuple[list[dict[str, Any]], list[str]]]:
-        """What to write for the tracks, and the tracks without waiting jobs."""
+    def _save_tracks(self, context: PlanContext, found: Pass) -> LanePlan[None]:
         changes: list[dict[str, Any]] = [{"track": id, "ready_at": 0, "parked": None} for id in found.late]
         first = dict(found.following)
         first.update({track.id: context.now for track in found.tracks if track.jobs})
         if unread := [track for track in found.tracks if track.id not in first]:
             first.update((yield Statement(self._sql["track_next"], self.asked(unread))))
-        empty = [each.id for each in found.tracks if first[each.id] is None]
+        if empty := [each.id for each in found.tracks if first[each.id] is None]:
+            yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
         parked, orders, now = found.choice.parked, found.orders, context.now
         for track in found.tracks:
             at = first[track.id]
@@ -235,7 +219,8 @@ class LaneClaims:
                     continue
             if at is not None and (change := self._changed_track(found, track, at, now)) is not None:
                 changes.append(change)
-        return changes, empty
+        if changes:
+            yield self.rows_instruction("track_save", changes)
 
     def _changed_track(self, found: Pass, track: Track, at: Micros, now: Micros) -> dict[str, Any] | None:
         """What to write for a track whose first job is due at this time; None if the track stays as it is."""
@@ -259,7 +244,7 @@ class LaneClaims:
             return None
         return {"track": track.id, "ready_at": 0 if at <= now else at, "parked": parked}
 
-    def unpark(self, context: PlanContext, found: Pass) -> LanePlan[None]:
+    def _unpark(self, context: PlanContext, found: Pass) -> LanePlan[None]:
         """Make as many parked tracks ready as the lanes have room for, of each type."""
         just_parked = set(found.choice.parked.values())
         room = {
@@ -294,3 +279,19 @@ class LaneClaims:
                 context.hints.anything = True
                 found.changed = True
         return holders
+
+
+def _order(found: Pass, track: Track) -> str | None:
+    """The first order of a track."""
+    for lane in track.lanes:
+        if found.lanes[lane].kind == "order":
+            return lane
+    return None
+
+
+def _waiting_job(found: Pass, row: JobRow) -> WaitingJob:
+    weights = _NO_WEIGHTS
+    if row.details is not None and "rate" in found.kinds:
+        lanes = lanes_of(row.details)
+        weights = _NO_WEIGHTS if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
+    return WaitingJob(row.seq, row.id, row.chain_id, row.counted != row.attempt + 1, weights)

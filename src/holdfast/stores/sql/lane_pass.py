@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.core.clock import Micros
-from holdfast.core.details import lanes_of
-from holdfast.core.lane_choice import Choice, choose, jobs_to_read
-from holdfast.core.lanes import Lane, LaneKind, Track, WaitingJob, fair_prefix
+from holdfast.core.lane_choice import Choice, choose
+from holdfast.core.lanes import Lane, LaneKind, Track
 from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow
 from holdfast.stores.sql.plan import Row
-
-_NO_WEIGHTS: Mapping[str, int] = {}
-
-PREFIX = len(fair_prefix(""))
 
 
 @dataclass(slots=True)
@@ -56,21 +51,6 @@ class Pass:
             here = priorities.get((pair.lane, pair.type or ""), [])
             if len(here) >= pair.room:
                 self.behind[pair.lane] = max(min(here), self.behind.get(pair.lane, min(here)))
-
-    def add_track(self, track: Track, limit: int) -> None:
-        """Add the next best track, if there are not as many already."""
-        if len(self.tracks) < limit:
-            self.tracks.append(track)
-            if len(self.tracks) == limit:
-                self.unread = track.priority
-        elif track.parked is not None:
-            self.late.append(track.id)
-
-    def to_read(self, limit: int) -> list[tuple[Track, int]]:
-        """The tracks without an order, and how many jobs of each to read."""
-        tracks = [track for track in self.tracks if track.id not in self.orders] if self.orders else self.tracks
-        numbers = jobs_to_read(tracks, limit)
-        return [(track, numbers[track.priority]) for track in tracks]
 
     @property
     def idle(self) -> set[str]:
@@ -117,25 +97,3 @@ def counted_jobs(found: Pass) -> list[int]:
         for track, job in (found.choice.taken if "rate" in found.kinds else ())
         if job.counts and any(found.lanes[lane].kind == "rate" for lane in track.lanes)
     ]
-
-
-def turns_of(found: Pass, turn: int) -> dict[str, int]:
-    """The turns of the lanes for fairness that were served, by the beginning of the ids of their tracks."""
-    return {track.id[:PREFIX]: turn + place for place, (track, _) in enumerate(found.choice.taken)}
-
-
-def order_of(found: Pass, track: Track) -> str | None:
-    """The first order of a track."""
-    for lane in track.lanes:
-        if found.lanes[lane].kind == "order":
-            return lane
-    return None
-
-
-def waiting_job(found: Pass, row: JobRow) -> WaitingJob:
-    """A job that may be claimed."""
-    weights = _NO_WEIGHTS
-    if row.details is not None and "rate" in found.kinds:
-        lanes = lanes_of(row.details)
-        weights = _NO_WEIGHTS if lanes is None else {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
-    return WaitingJob(row.seq, row.id, row.chain_id, row.counted != row.attempt + 1, weights)

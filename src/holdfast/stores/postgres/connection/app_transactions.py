@@ -37,7 +37,6 @@ from holdfast.stores.postgres.plan import (
     Plan,
     Result,
     SavepointCommand,
-    Together,
 )
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.plans import plan as plan_of
@@ -154,11 +153,6 @@ class _Plans:
                 return Result()
             case NotifyingStatement(statement):
                 return Result((yield from self._statements(statement, style)))
-            case Together(parts):
-                results: list[Result] = []
-                for part in parts:
-                    results.append((yield from self._rendered(part, style)))  # noqa: PERF401 - no yield in a comprehension
-                return Result.of(results)
             case _:
                 return Result((yield from self._statements(instruction, style)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import select
 import time
 import warnings
 from typing import Final, TypeVar
@@ -15,10 +16,9 @@ from holdfast.engine import generators
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.connection.libpq import Conversation, Session, SimpleQuery, drive, drive_async
-from holdfast.stores.postgres.connection.pipelines import Pipeline, is_open_after
 from holdfast.stores.postgres.connection.pool_queue import Entry
 from holdfast.stores.postgres.connection.rendering import Renderer
-from holdfast.stores.postgres.connection.socket_watch import SocketWatch, is_readable
+from holdfast.stores.postgres.connection.socket_watch import SocketWatch
 from holdfast.stores.postgres.errors import ABORTED, DeadlinePassed
 from holdfast.stores.postgres.plan import (
     Begin,
@@ -30,7 +30,6 @@ from holdfast.stores.postgres.plan import (
     Result,
     RollbackToSavepoint,
     Savepoint,
-    Together,
 )
 from holdfast.stores.sql.lent_transaction import ended
 from holdfast.stores.sql.plan import Many, Statement, sets_of
@@ -45,9 +44,6 @@ _BEGIN_LENT: Final = SimpleQuery(f"{Begin.sql}; select txid_current()".encode())
 """The operations of the transaction lock rows, so it gets a transaction id in any case."""
 _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
 """Commits the transaction with this id. In any other transaction it fails with a division by zero."""
-
-
-Sent = Statement | Many | NotifyingStatement | SimpleQuery | Pipeline
 
 
 class _State:
@@ -98,10 +94,7 @@ class _State:
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def _conversation(self, instruction: Sent) -> Conversation[Result]:
-        if isinstance(instruction, Pipeline):
-            parts = [(self._render(each.sql), each.parameters) for each in instruction.statements]
-            return self.session.execute_together(parts)
+    def _conversation(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery) -> Conversation[Result]:
         if isinstance(instruction, SimpleQuery):
             return self.session.run_script(instruction)
         if isinstance(instruction, NotifyingStatement):
@@ -142,17 +135,11 @@ class SyncConnection(_State):
                 self.begin()
             case Savepoint() | ReleaseSavepoint():
                 pass
-            case Together(parts) if self.session.pipelines:
-                result = self.send(Pipeline.of(parts))
-                self.in_transaction = is_open_after(parts, self.in_transaction)
-                return result
-            case Together(parts):
-                return Result.of([self.execute(part) for part in parts])
             case _:
                 return self.send(instruction)
         return Result()
 
-    def send(self, instruction: Sent, /) -> Result:
+    def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
         """Send statements to the server, whatever the state of the transaction."""
         descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
@@ -200,7 +187,7 @@ class SyncConnection(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.native.closed and not is_readable(self.native.pgconn)
+        return not self.native.closed and not _is_readable(self.native.pgconn)
 
     def close(self) -> None:
         self.native.close()
@@ -236,17 +223,11 @@ class AsyncConnection(_State):
                 await self.begin()
             case Savepoint() | ReleaseSavepoint():
                 pass
-            case Together(parts) if self.session.pipelines:
-                result = await self.send(Pipeline.of(parts))
-                self.in_transaction = is_open_after(parts, self.in_transaction)
-                return result
-            case Together(parts):
-                return Result.of([await self.execute(part) for part in parts])
             case _:
                 return await self.send(instruction)
         return Result()
 
-    async def send(self, instruction: Sent, /) -> Result:
+    async def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
         """Send statements to the server, whatever the state of the transaction."""
         descriptor = self.native.pgconn.socket
         async with self.native.lock:
@@ -286,7 +267,7 @@ class AsyncConnection(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.native.closed and not is_readable(self.native.pgconn)
+        return not self.native.closed and not _is_readable(self.native.pgconn)
 
     def close(self) -> None:
         # Closing sends one message and does not wait for an answer.
@@ -298,3 +279,13 @@ class AsyncConnection(_State):
         if self._process == os.getpid() and not self.native.closed:
             self.close()
             warnings.warn("a PostgreSQL store was not closed", ResourceWarning, stacklevel=2, source=self)
+
+
+def _is_readable(connection: pq.abc.PGconn) -> bool:
+    """True if an idle socket is readable: the server closed it, or the protocol is out of sync."""
+    try:
+        poll = select.poll()
+        poll.register(connection.socket, select.POLLIN)
+        return bool(poll.poll(0))
+    except (OSError, psycopg.Error):
+        return True

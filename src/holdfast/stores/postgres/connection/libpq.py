@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import select
 import time
-from collections.abc import Coroutine, Generator, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Generator, Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import psycopg
@@ -117,30 +117,6 @@ class Session:
             log.warning("no notification was sent after a commit: %s", error)
         self._server.exit_pipeline_mode()
         return result
-
-    def execute_together(self, statements: Sequence[tuple[Rendered, Any]]) -> Conversation[Result]:
-        """Send statements at once, and return their results as the parts of one. The first error is raised.
-
-        Inside a transaction the server refuses the statements behind an error. Outside, each commits by itself.
-        """
-        names: list[bytes | None] = []
-        for statement, parameters in statements:
-            names.append((yield from self._prepared(statement)) if parameters else None)
-        self._server.enter_pipeline_mode()
-        begun = time.monotonic()
-        for (statement, parameters), name in zip(statements, names, strict=True):
-            if name is None:
-                self._server.send_query_params(statement.encoded, (), result_format=pq.Format.BINARY)
-                self._server.pipeline_sync()
-            else:
-                self._pipeline(name, self._values(statement, parameters))
-        yield from self._flush()
-        parts = [Result()] * len(statements)
-        for place in range(len(statements)):
-            parts[place] = Result(self._loaded((yield from self._answer(piped=True))))
-        self._server.exit_pipeline_mode()
-        self._plans.performed(begun, time.monotonic())
-        return Result.of(parts)
 
     def _pipeline(self, name: bytes, values: list[bytes | None]) -> None:
         self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-
-import psycopg
-from psycopg import pq
 
 
 class SocketWatch:
@@ -77,13 +73,3 @@ class SocketWatch:
         else:
             # The server closed an idle connection. The pool detects that when it takes the connection.
             self._stop()
-
-
-def is_readable(connection: pq.abc.PGconn) -> bool:
-    """True if an idle socket is readable: the server closed it, or the protocol is out of sync."""
-    try:
-        poll = select.poll()
-        poll.register(connection.socket, select.POLLIN)
-        return bool(poll.poll(0))
-    except (OSError, psycopg.Error):
-        return True

@@ -26,7 +26,6 @@ from holdfast.stores.postgres.plan import (
     RollbackToSavepoint,
     Savepoint,
     SavepointCommand,
-    Together,
 )
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.plans import plan
@@ -204,8 +203,6 @@ def _within(connection: SyncConnection) -> Callable[[Instruction], Result]:
         match instruction:
             case Begin() | Commit():
                 return Result()
-            case Together(parts):
-                return Result.of([execute(part) for part in parts])
             case _:
                 return connection.send(_statement(connection, instruction))
 
@@ -219,8 +216,6 @@ def _within_async(connection: AsyncConnection) -> Callable[[Instruction], Awaita
         match instruction:
             case Begin() | Commit():
                 return Result()
-            case Together(parts):
-                return Result.of([await execute(part) for part in parts])
             case _:
                 return await connection.send(_statement(connection, instruction))
 

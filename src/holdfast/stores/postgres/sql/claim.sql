@@ -19,8 +19,8 @@ with recursive clock as materialized (
            <= (select clock.now from clock) is true
         or exists (select 1 from unnest(:types::text[]) served (type)
                     where served.type not in (select paused.type from holdfast.paused)
-                      and (select ready.ready_at from holdfast.ready where ready.type = served.type
-                            order by ready.ready_at limit 1) <= (select clock.now from clock)) as present
+                      and (select track.ready_at from holdfast.track where track.parked is null and track.type = served.type
+                            order by track.ready_at limit 1) <= (select clock.now from clock)) as present
 ), wanted as materialized (
     select terms.type, terms.lease, terms.max_attempts, terms.ahead
       from unnest(:types::text[], :leases::bigint[], :limits::bigint[], :aheads::boolean[])
@@ -195,7 +195,6 @@ select record.* from holdfast.record
  where record.status = 'running' and record.type = any(:types::text[]) and record.token = :token::text
 
 -- plain_priorities: the priorities of the best due jobs of these types that have no lanes, and how many there are of each.
--- The setting is that of `lanes_begin`.
 with recursive wanted as materialized (
     select terms.type from unnest(:types::text[]) terms (type) where terms.type not in (select paused.type from holdfast.paused)
 ), level (type, priority) as (
@@ -217,7 +216,7 @@ select level.priority, sum(first.jobs)::bigint
     select count(*) as jobs from (
         select 1 from holdfast.job
          where job.status = 'pending' and job.type = level.type and job.track is null and job.priority = level.priority
-           and job.scheduled_at <= current_setting('holdfast_claim.now')::bigint
+           and job.scheduled_at <= :now::bigint
          limit :limit::bigint) best) first
  where level.priority is not null and first.jobs > 0
  group by level.priority

@@ -1,3 +1,104 @@
+-- lanes_admit: add the tracks of new jobs, with their lanes and limits. A statement of its own: the rows are visible to all
+-- when a claim locks them. Returns the types, and the number of the next turn.
+-- A track that exists is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate,
+-- stays. Such a track is not even locked, unless a transaction that has not ended has locked it (`xmax`): that may be a claim
+-- that is about to delete it. Then this statement waits, and `known` does not have the track. A claim that locks the track
+-- later reads its jobs after that, so it finds the new one.
+-- By ctid, as the next statement: the rows are locked, so no transaction moves them. The planner, which may expect few new
+-- rows, would compare each of them with all of the array.
+-- synchronous_commit: after a crash of the server, either both the changes and the tracks are lost, or neither.
+with begun as materialized (
+    select holdfast.clock(null) * 4096 as turn, age(pg_snapshot_xmin(pg_current_snapshot())::xid) as oldest,
+           set_config('synchronous_commit', 'off', true)
+), taken as materialized (
+    delete from holdfast.lane_change
+     where lane_change.ctid = any(array(
+        select first.ctid
+          from (select free.ctid, sum(free.size) over (order by free.seq) - free.size as before
+                  from (select change.ctid, change.seq, change.size from holdfast.lane_change change
+                         where change.new order by change.seq limit 1000 for update skip locked) free) first
+         where first.before < 1000))
+    returning lane_change.seq, lane_change.tracks, lane_change.details
+), first as materialized (
+    select distinct on (entry.track) entry.track, entry.details, taken.seq, entry.place
+      from taken cross join unnest(taken.tracks, taken.details) with ordinality entry (track, details, place)
+     order by entry.track, taken.seq, entry.place
+), orders as materialized (
+    select limits.name from holdfast.limits where limits.kind = 'order'
+), unchanged as materialized (
+    select track.track, track.type
+      from begun, first join holdfast.track on track.track = first.track
+     where age(track.xmax) > begun.oldest and track.ready_at = 0
+       and (track.parked is null or split_part(track.parked, chr(31), 1) not in (select orders.name from orders))
+), known as materialized (
+    select found.track, found.type, found.ready_at <> 0 or split_part(found.parked, chr(31), 1) in (select orders.name from orders) as waits
+      from first
+     cross join lateral (
+        select track.track, track.type, track.ready_at, track.parked from holdfast.track where track.track = first.track for update) found
+     where first.track not in (select unchanged.track from unchanged)
+), unknown as materialized (
+    select first.*, first.details::json -> 'lanes' as lanes from first
+     where first.track not in (select unchanged.track from unchanged) and first.track not in (select known.track from known)
+), rule as materialized (
+    select found.* from unknown cross join lateral holdfast.lane_rules(unknown.details) found
+), new_limits as (
+    insert into holdfast.limits (name, kind, declared, per, burst)
+    select distinct on (split_part(rule.lane, chr(31), 1)) split_part(rule.lane, chr(31), 1), rule.kind, rule.number, rule.per, rule.burst
+      from rule
+     where not exists (select 1 from holdfast.limits where limits.name = split_part(rule.lane, chr(31), 1))
+     order by split_part(rule.lane, chr(31), 1)
+        on conflict do nothing
+), new_lanes as (
+    insert into holdfast.lane (lane)
+    select distinct rule.lane collate "C" from rule
+     where not exists (select 1 from holdfast.lane where lane.lane = rule.lane)
+     order by 1
+        on conflict do nothing
+), new_tracks as (
+    insert into holdfast.track (track, type, priority, fair, lanes, turn)
+    select unknown.track, unknown.lanes ->> 'type', (unknown.lanes ->> 'priority')::bigint, unknown.lanes ->> 'fair',
+           (select json_agg(found ->> 'lane')::text from json_array_elements(unknown.lanes -> 'rules') found),
+           begun.turn + row_number() over (order by unknown.seq, unknown.place)
+      from unknown, begun
+     order by unknown.track
+        on conflict (track) do update
+       set ready_at = 0,
+           parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
+     where track.ready_at <> 0 or split_part(track.parked, chr(31), 1) in (select orders.name from orders)
+), read_again as (
+    update holdfast.track
+       set ready_at = 0,
+           parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
+     where track.track = any(array(select known.track from known where known.waits))
+)
+select array(select unchanged.type from unchanged union select known.type from known union select unknown.lanes ->> 'type' from unknown),
+       begun.turn + 2048
+  from begun
+
+-- lanes_present: whether a claim of these types may find jobs with lanes.
+-- The order lets the planner read each table by its index, also in a plan that was made while the table was empty. After many
+-- starts, `lane_change` has many deleted rows.
+select (select lane_change.seq from holdfast.lane_change order by lane_change.new, lane_change.seq limit 1) is not null
+    or (select lane.wake_at from holdfast.lane where lane.wake_at is not null order by lane.wake_at limit 1)
+       <= holdfast.clock(:now::bigint) is true
+    or exists (select 1 from unnest(:types::text[]) served (type)
+                where served.type not in (select paused.type from holdfast.paused)
+                  and (select track.ready_at from holdfast.track where track.parked is null and track.type = served.type
+                        order by track.ready_at limit 1) <= holdfast.clock(:now::bigint))
+
+-- lane_changes: take the lanes that have changed.
+with taken as materialized (
+    delete from holdfast.lane_change
+     where lane_change.ctid = any(array(
+        select first.ctid
+          from (select free.ctid, sum(free.size) over (order by free.seq) - free.size as before
+                  from (select change.ctid, change.seq, change.size from holdfast.lane_change change
+                         where not change.new order by change.seq limit :limit::bigint for update skip locked) free) first
+         where first.before < :limit::bigint))
+    returning lane_change.lanes, lane_change.refund
+)
+select changed.lane, taken.refund from taken cross join unnest(taken.lanes) changed (lane)
+
 -- lanes_add: add lanes that the store does not have.
 insert into holdfast.lane (lane)
 select wanted.lane from json_array_elements_text(:lanes::json) wanted (lane) order by wanted.lane
@@ -9,82 +110,136 @@ select wanted.name, wanted.kind, wanted.number, wanted.per, wanted.burst
   from json_to_recordset(:limits::json) wanted (name text, kind text, number bigint, per bigint, burst bigint)
     on conflict do nothing
 
+-- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks; those of these that other claims have
+-- locked; and the lanes whose time has come.
+-- The last column: for how many jobs the lane has room. A rate has room for one. The lanes are not locked yet: the number
+-- only decides how many tracks are read.
+-- Another claim may park a track at one of these lanes: it has read the lane before the change, and is not committed yet. Then
+-- its transaction has locked the lane, which `xmax` shows. This claim locks the lane too, so it waits for the other one.
+-- The recursion follows the index from one type to the next, however many tracks are parked.
+with recursive oldest as materialized (
+    select age(pg_snapshot_xmin(pg_current_snapshot())::xid) as age
+), wanted as materialized (
+    select changed.lane,
+           coalesce((select age(lane.xmax) <= oldest.age from holdfast.lane where lane.lane = changed.lane), false) as due
+      from json_array_elements_text(:lanes::json) changed (lane), oldest
+    union all
+    select lane.lane, true from holdfast.lane where lane.wake_at <= :now::bigint
+), found (lane, type, due) as (
+    select wanted.lane, (select track.type from holdfast.track where track.parked = wanted.lane order by track.type limit 1), wanted.due
+      from wanted
+    union all
+    select found.lane,
+           (select track.type from holdfast.track
+             where track.parked = found.lane and track.type > found.type order by track.type limit 1), false
+      from found
+     where found.type is not null
+)
+select distinct found.lane, found.type, coalesce(roomy.room, 0)
+  from found
+  left join lateral (
+    select case rule.kind
+               when 'limit' then greatest(0, coalesce(lane.override, rule.override, rule.declared)
+                                             - (select count(*) from holdfast.permit where permit.lane = lane.lane)
+                                             - (select count(*) from holdfast.job where job.status = 'running' and job.lane = lane.lane))
+               else 1 end as room
+      from holdfast.lane
+      join holdfast.limits rule on rule.name = split_part(found.lane, chr(31), 1)
+     where lane.lane = found.lane
+    offset 0) roomy on true
+ where found.type is not null or found.due
+
+-- tracks_due: make the tracks ready whose first job is due.
+update holdfast.track set ready_at = 0
+ where track.track = any(array(
+    select due.track from holdfast.track due
+     where due.parked is null and due.ready_at > 0 and due.ready_at <= :now::bigint
+       and due.type = any(array(select json_array_elements_text(:types::json)))
+     limit 1000
+       for update skip locked))
+
+-- tracks_ready: lock the ready tracks of these types, best first. Tracks that another claim has locked are skipped.
+select first.*
+  from json_array_elements_text(:types::json) wanted (type)
+ cross join lateral (
+    select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
+      from holdfast.track
+     where track.parked is null and track.ready_at = 0 and track.type = wanted.type
+     order by track.priority desc, track.turn
+     limit :limit::bigint
+       for update skip locked) first
+ where wanted.type not in (select paused.type from holdfast.paused)
+
+-- tracks_woken: lock the best tracks of each of these types that are parked at these lanes, as many as the lanes have room for.
+select best.*
+  from json_to_recordset(:pairs::json) wanted (lane text, type text, room bigint)
+ cross join lateral (
+    select track.track, track.type, track.priority, track.fair, track.lanes, track.turn, track.parked
+      from holdfast.track
+     where track.parked = wanted.lane and track.type = wanted.type
+     order by track.priority desc, track.turn
+     limit least(wanted.room, :limit::bigint)
+       for update skip locked) best
+ where wanted.type not in (select paused.type from holdfast.paused)
+
 -- lanes_lock: lock these lanes, which are given in the order of their ids, and wait for claims that have locked them.
 select locked.lane
   from json_array_elements_text(:lanes::json) wanted (lane)
  cross join lateral (select lane.lane from holdfast.lane where lane.lane = wanted.lane for update) locked
 
 -- lanes_state: these locked lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
--- A statement of its own: its snapshot is newer than the locks. Without `lanes`, those that `lanes_find` has passed on.
--- nullif: the planner evaluates the setting, also if the statement is used outside of a claim.
+-- A statement of its own: its snapshot is newer than the locks.
 select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
-       case when (select true from holdfast.permit order by permit.lane limit 1)
-            then (select count(*) from holdfast.permit where permit.lane = lane.lane) else 0 end
+       (select count(*) from holdfast.permit where permit.lane = lane.lane)
        + (select count(*) from holdfast.job where job.status = 'running' and job.lane = lane.lane),
        case when rule.kind = 'order'
             then (select place.chain_id from holdfast.place where place.lane = lane.lane order by place.position limit 1) end,
-       coalesce((select true from holdfast.track where track.parked is not null order by track.parked limit 1)
-                and (select true from holdfast.track where track.parked = lane.lane limit 1), false),
+       coalesce((select true from holdfast.track where track.parked = lane.lane limit 1), false),
        lane.wake_at is not null, lane.hold
-  from unnest(case when :lanes::text is null then nullif(current_setting('holdfast_claim.lanes', true), '')::text[]
-                   else array(select json_array_elements_text(:lanes::json)) end) wanted (lane)
+  from json_array_elements_text(:lanes::json) wanted (lane)
  cross join lateral (
     select found.lane, found.override, found.tat, found.wake_at, found.hold from holdfast.lane found where found.lane = wanted.lane offset 0) lane
   join holdfast.limits rule on rule.name = split_part(lane.lane, chr(31), 1)
 
--- track_jobs: lock the first due jobs of the tracks that `lanes_find` has passed on. Jobs that another transaction has locked are
--- skipped. The last column: when the next job of the track is due, which is not locked.
+-- track_jobs: lock the first due jobs of each of these tracks. Jobs that another transaction has locked are skipped.
+-- The last column: when the next job of the track is due, which is not locked.
 select first.*, (select job.scheduled_at from holdfast.job
                   where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
-                  order by job.scheduled_at, job.seq offset wanted.jobs limit 1)
-  from (select given.type, given.priority, given.jobs, unnest(given.tracks::text[]) as track
-          from unnest(current_setting('holdfast_claim.tracks')::text[], current_setting('holdfast_claim.types')::text[],
-                      current_setting('holdfast_claim.priorities')::bigint[], current_setting('holdfast_claim.jobs')::bigint[])
-               given (tracks, type, priority, jobs)) wanted
+                  order by job.scheduled_at, job.seq offset :limit::bigint limit 1)
+  from unnest(:tracks::text[], :types::text[], :priorities::bigint[]) wanted (track, type, priority)
  cross join lateral (
     select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
            case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
       from holdfast.job
      where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
-       and job.scheduled_at <= current_setting('holdfast_claim.now')::bigint
+       and job.scheduled_at <= :now::bigint
      order by job.scheduled_at, job.seq
-     limit wanted.jobs
+     limit :limit::bigint
        for update skip locked) first
 
--- order_jobs: lock the pending jobs of the chains at the front of the orders that `lanes_find` has passed on, due or not.
--- The last column: when another job of the same track is due.
-with front as materialized (
-    select first.chain_id
-      from unnest(current_setting('holdfast_claim.lanes')::text[]) wanted (lane)
-     cross join lateral (select place.chain_id from holdfast.place where place.lane = wanted.lane order by place.position limit 1) first
-     where split_part(wanted.lane, chr(31), 1) in (select limits.name from holdfast.limits where limits.kind = 'order')
+-- order_jobs: lock the pending jobs of the chains at the front of orders, due or not.
+with wanted as materialized (
+    select front.chain from json_array_elements_text(:chains::json) front (chain)
 ), first as materialized (
     select found.*
-      from front
+      from wanted
      cross join lateral (
         select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
-               case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type, job.priority
+               case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
           from holdfast.job
-         where job.id = front.chain_id and job.chain_index = 0 and job.status = 'pending' and job.track is not null
+         where job.id = wanted.chain and job.chain_index = 0 and job.status = 'pending' and job.track is not null
            for update skip locked) found
 ), later as materialized (
     select found.*
-      from front
+      from wanted
      cross join lateral (
         select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
-               case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type, job.priority
+               case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
           from holdfast.job
-         where job.chain_id = front.chain_id and job.chain_index > 0 and job.status = 'pending' and job.track is not null
+         where job.chain_id = wanted.chain and job.chain_index > 0 and job.status = 'pending' and job.track is not null
            for update skip locked) found
-), found (track, seq, id, chain_id, attempt, counted, details, scheduled_at, type, priority) as (
-    select * from first union all select * from later
 )
-select found.track, found.seq, found.id, found.chain_id, found.attempt, found.counted, found.details, found.scheduled_at, found.type,
-       (select job.scheduled_at from holdfast.job
-         where job.status = 'pending' and job.type = found.type and job.track = found.track and job.priority = found.priority
-           and job.seq <> found.seq
-         order by job.scheduled_at, job.seq limit 1)
-  from found
+select * from first union all select * from later
 
 -- permits_add: let jobs hold lanes.
 insert into holdfast.permit (lane, job)
@@ -104,32 +259,23 @@ select wanted.track,
 
 -- track_save: write the state of locked tracks after a claim.
 with given as materialized (
-    select wanted.* from json_to_recordset(:rows::json) wanted (track text, ready_at bigint, parked text, turn bigint)
+    select wanted.* from json_to_recordset(:rows::json) wanted (track text, ready_at bigint, parked text)
 )
-update holdfast.track set ready_at = given.ready_at, parked = given.parked, turn = given.turn from given
+update holdfast.track set ready_at = given.ready_at, parked = given.parked from given
  where track.track = any(array(select given.track from given)) and track.track = given.track
-
--- ready_add: let claims read tracks. Each row has tracks of one type and priority; lists are given as texts.
-insert into holdfast.ready (type, ready_at, priority, turn, tracks, turns)
-select given.type, given.ready_at, given.priority, given.turn, given.tracks::text[], given.turns::bigint[]
-  from unnest(:types::text[], :ready_ats::bigint[], :priorities::bigint[], :firsts::bigint[], :tracks::text[], :turns::text[])
-       given (type, ready_at, priority, turn, tracks, turns)
 
 -- tracks_delete: forget tracks without waiting jobs.
 delete from holdfast.track where track.track = any(array(select json_array_elements_text(:tracks::json)))
 
--- track_turn: put the other tracks of a lane that was served behind all others. Tracks of other claims are skipped.
--- The ids of these tracks begin with the same prefix. `served`: the track whose turn another statement writes; else an empty text.
--- By ctid: the rows are locked, so no transaction moves them.
-with others as materialized (
+-- track_turn: put the tracks of a lane that was served behind all others. Tracks of other claims are skipped.
+-- The ids of these tracks begin with the same prefix. By ctid: the rows are locked, so no transaction moves them.
+with served as materialized (
     select same.ctid, given.turn
-      from unnest(:prefixes::text[], :ends::text[], :served::text[], :turns::bigint[]) given (prefix, after, served, turn)
+      from unnest(:prefixes::text[], :ends::text[], :turns::bigint[]) given (prefix, after, turn)
      cross join lateral (
-        select track.ctid from holdfast.track
-         where track.track >= given.prefix and track.track < given.after and track.track <> given.served
-           for update skip locked) same
+        select track.ctid from holdfast.track where track.track >= given.prefix and track.track < given.after for update skip locked) same
 )
-update holdfast.track set turn = others.turn from others where track.ctid = others.ctid
+update holdfast.track set turn = served.turn from served where track.ctid = served.ctid
 
 -- parked_types: the types of the tracks that are parked at these lanes.
 -- The recursion follows the index from one type to the next, however many tracks are parked.
@@ -160,12 +306,8 @@ with given as materialized (
     insert into holdfast.lane_change (lanes)
     select distinct array[given.lane] from given
      where not exists (select 1 from best where best.lane = given.lane and best.type = given.type)
-), unparked as (
-    update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
-    returning track.track, track.type, track.priority, track.turn
 )
-insert into holdfast.ready (type, priority, turn, tracks, turns)
-select unparked.type, unparked.priority, unparked.turn, array[unparked.track], array[unparked.turn] from unparked
+update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
 
 -- track_unpark_one: make a track ready if it is parked at this lane. See track_unpark.
 with given as materialized (
@@ -181,9 +323,5 @@ with given as materialized (
       from given
       join holdfast.track on track.track = given.track and track.parked = given.lane
      where not exists (select 1 from best where best.track = given.track)
-), unparked as (
-    update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))
-    returning track.track, track.type, track.priority, track.turn
 )
-insert into holdfast.ready (type, priority, turn, tracks, turns)
-select unparked.type, unparked.priority, unparked.turn, array[unparked.track], array[unparked.turn] from unparked
+update holdfast.track set parked = null, ready_at = 0 where track.track = any(array(select best.track from best))

@@ -27,7 +27,7 @@ with recursive wanted as materialized (
     union all
     select min(lane.wake_at) from holdfast.lane where lane.wake_at is not null
     union all
-    select (select min(ready.ready_at) from holdfast.ready where ready.type = wanted.type)
+    select (select min(track.ready_at) from holdfast.track where track.parked is null and track.type = wanted.type)
       from wanted
      where wanted.type not in (select paused.type from holdfast.paused)
     union all

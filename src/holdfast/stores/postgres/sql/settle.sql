@@ -43,8 +43,7 @@ with clock as materialized (
     delete from holdfast.place
      where place.chain_id = any(array(
         select good.chain_id from good
-         where good.lane is not null
-           and split_part(good.lane, chr(31), 1) = any(array(select limits.name from holdfast.limits where limits.kind = 'order'))))
+         where good.lane is not null and split_part(good.lane, chr(31), 1) in (select limits.name from holdfast.limits where limits.kind = 'order')))
 ), counters as (
     insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
     select good.type, clock.now / 60000000, 'completed', count(*),
