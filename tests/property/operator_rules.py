@@ -169,7 +169,7 @@ class OperatorRules(JobMachine):
         self.pair.perform(GetCounters())
         self.pair.perform(GetErrors())
         self.pair.limits()
-        self.pair.lanes(drawing.LANES)
+        self.pair.lanes(drawing.RULES)
         waiting = self.pair.perform(GetWaiting(1000))
         assert isinstance(waiting, list)
         assert cycles(dict(waiting), 1) == []

@@ -57,7 +57,7 @@ def _lanes(facts: JobFacts) -> Procedure[tuple[list[LaneFacts], dict[str, Record
     lanes = lanes_of(job.details) if job.status is Status.FAILED or is_due(job, facts.now) else None
     if lanes is None:
         return [], {}
-    found: list[LaneFacts] = yield GetLanes(tuple(rule.lane for rule in lanes.rules), job.id)
+    found: list[LaneFacts] = yield GetLanes(lanes.rules, job.id)
     others = {each.lane.front for each in found if each.lane.front is not None} - {job.chain_id}
     chains: list[ChainRecord | None] = (yield GetChains(tuple(others))) if others else []
     return found, {chain.first.id: chain.last for chain in chains if chain is not None}

@@ -103,12 +103,16 @@ async def test_a_worker_runs_no_more_than_the_limit_and_writes_the_declared_numb
     assert (gpu.declared, gpu.override) == (3, False)
 
 
-async def test_explain_names_the_limit_and_the_order_that_a_job_waits_for(harness: ClientHarness) -> None:
+@pytest.mark.parametrize("claimed", [True, False], ids=["after a claim", "before the first claim"])
+async def test_explain_names_the_limit_and_the_order_that_a_job_waits_for(
+    harness: ClientHarness, *, claimed: bool
+) -> None:
     account = Order("account", by="number")
     double = harness.jobs.job(limits=[Limit("gpu", 0), account])(value)
     chain = await harness.client.start(double.bind(7))
     other = await harness.client.start(double.bind(7))
-    await harness.drain()
+    if claimed:
+        await harness.drain()
 
     first, second = [await harness.client.explain(each) for each in (chain, other)]
 

@@ -123,7 +123,7 @@ READING: tuple[Operation[Any], ...] = (
     ops.GetSchedules(),
     ops.DueSchedules(("resize",), 10),
     ops.GetLimits(),
-    ops.GetLanes((order().lane,)),
+    ops.GetLanes((order(),)),
     HeldOrders(("held",)),
     ops.GetSteps(("failed", "none")),
     ops.GetMessages((("suspended", "label"),)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from holdfast.core.clock import Micros
-from holdfast.core.lanes import LaneFacts, LaneKind
+from holdfast.core.lanes import LaneFacts, LaneKind, LaneRule
 from holdfast.core.record import Record
 from holdfast.engine.operations.audit import Audit
 from holdfast.engine.operations.operation import Operation
@@ -84,15 +84,21 @@ class GetLimits(Operation[list[LimitReport]], frozen=True):
 
 
 class GetLanes(Operation[list[LaneFacts]], frozen=True):
-    """The state of these lanes, and the jobs that hold them. Lanes that no claim has read yet are left out.
+    """The state of the lanes of these rules, and the jobs that hold them.
 
-    `job_id` is the job that has these lanes. A sharded store reads them on its shard.
+    `job_id` is the job that has these rules. A sharded store reads the lanes on its shard. If the store does not know a
+    limit yet, the numbers of the rule apply.
     """
 
     verb: ClassVar = "get_lanes"
     writes: ClassVar = False
-    lanes: tuple[str, ...]
+    rules: tuple[LaneRule, ...]
     job_id: str = ""
+
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """The ids of the lanes."""
+        return tuple(rule.lane for rule in self.rules)
 
 
 class SkipJobs(Operation[list[Record]], frozen=True):

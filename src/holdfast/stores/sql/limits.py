@@ -13,7 +13,7 @@ from holdfast.errors import LimitNotFound
 from holdfast.stores.limit_reports import LimitRow, reports, shown_lanes
 from holdfast.stores.sql.lane_claims import LanePlan, as_text
 from holdfast.stores.sql.lane_rows import lane_state
-from holdfast.stores.sql.plan import PlanContext, Statement
+from holdfast.stores.sql.plan import PlanContext, Row, Statement
 
 
 class LimitPlans:
@@ -62,7 +62,8 @@ class LimitPlans:
         holders: dict[str, list[str]] = {}
         for lane, id in (yield Statement(self._sql["lanes_holders"], given)):
             holders.setdefault(lane, []).append(id)
-        states = {row[0]: lane_state(row) for row in rows}
+        rules = {rule.lane: rule for rule in op.rules}
+        states = {row[0]: lane_state(_declared(row, rules[row[0]])) for row in rows}
         for lane, weight in (yield Statement(self._sql["lanes_refunds"], given)):
             if lane in states and states[lane].kind == "rate" and states[lane].number > 0:
                 states[lane].tat -= interval(weight, number=states[lane].number, per=states[lane].per)
@@ -93,3 +94,11 @@ class LimitPlans:
         return reports(
             list(limits.values()), shown, waiting=waiting, running=running, overrides=overrides, holders=holders
         )
+
+
+def _declared(row: Row, rule: LaneRule) -> Row:
+    """A row of `lanes_state`, with the numbers of the rule if the store does not know the limit yet."""
+    lane, kind, *_, tat, running, front, parked, wakes, hold = row
+    if kind is not None:
+        return row
+    return (lane, rule.kind, rule.number, rule.per, rule.burst, tat, running, front, parked, wakes, hold)

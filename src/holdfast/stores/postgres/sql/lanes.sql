@@ -189,17 +189,18 @@ select locked.lane
 
 -- lanes_state: these locked lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
 -- A statement of its own: its snapshot is newer than the locks.
-select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
-       (select count(*) from holdfast.permit where permit.lane = lane.lane)
-       + (select count(*) from holdfast.job where job.status = 'running' and job.lane = lane.lane),
-       case when rule.kind = 'order'
-            then (select place.chain_id from holdfast.place where place.lane = lane.lane order by place.position limit 1) end,
-       coalesce((select true from holdfast.track where track.parked = lane.lane limit 1), false),
+-- left join: `explain` also asks for lanes and limits that no claim has added yet.
+select wanted.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, coalesce(lane.tat, 0),
+       (select count(*) from holdfast.permit where permit.lane = wanted.lane)
+       + (select count(*) from holdfast.job where job.status = 'running' and job.lane = wanted.lane),
+       case when coalesce(rule.kind, 'order') = 'order'
+            then (select place.chain_id from holdfast.place where place.lane = wanted.lane order by place.position limit 1) end,
+       coalesce((select true from holdfast.track where track.parked = wanted.lane limit 1), false),
        lane.wake_at is not null, lane.hold
   from json_array_elements_text(:lanes::json) wanted (lane)
- cross join lateral (
-    select found.lane, found.override, found.tat, found.wake_at, found.hold from holdfast.lane found where found.lane = wanted.lane offset 0) lane
-  join holdfast.limits rule on rule.name = split_part(lane.lane, chr(31), 1)
+  left join lateral (
+    select found.override, found.tat, found.wake_at, found.hold from holdfast.lane found where found.lane = wanted.lane offset 0) lane on true
+  left join holdfast.limits rule on rule.name = split_part(wanted.lane, chr(31), 1)
 
 -- track_jobs: lock the first due jobs of each of these tracks. Jobs that another transaction has locked are skipped.
 -- The last column: when the next job of the track is due, which is not locked.
