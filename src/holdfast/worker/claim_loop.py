@@ -81,12 +81,19 @@ class ClaimLoop:
             delay = self._stagger.delay(due)
             if not delay or self._loop is None:
                 self.wake()
-            elif self._timer is None:
+            elif self._checks_later_than(delay):
                 with suppress(RuntimeError):  # the event loop is closed
                     self._loop.call_soon_threadsafe(self._check_after, delay)
 
+    def _checks_later_than(self, delay: float) -> bool:
+        """Whether there is no check within this many seconds."""
+        timer = self._timer
+        return timer is None or (self._loop is not None and timer.when() > self._loop.time() + delay)
+
     def _check_after(self, delay: float) -> None:
-        if self._timer is None:
+        if self._checks_later_than(delay):
+            if self._timer is not None:
+                self._timer.cancel()
             self._timer = asyncio.get_running_loop().call_later(delay, self._check)
 
     def _check(self) -> None:

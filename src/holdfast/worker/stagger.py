@@ -17,12 +17,12 @@ SOON_WORKERS: Final = 4
 LATER: Final = 0.02
 LATER_WORKERS: Final = 16
 STEP: Final = 0.004
-"""The remaining workers check one after another, this many seconds apart. So the number of checks per second does not
-depend on the size of a fleet that receives jobs all the time."""
+"""The remaining workers check one after another, this many seconds apart, or closer together if they are so many that the
+last one would check after `LONGEST`."""
 CLAIMS: Final = 4
 """On a slow store, the second worker checks after this many times the duration of a claim, and the others later too."""
 LONGEST: Final = 1.0
-"""Seconds. A slow store does not delay a check beyond this."""
+"""Seconds. No check is later than this: all workers but one may be busy or dead."""
 
 
 class Stagger:
@@ -69,7 +69,7 @@ class Stagger:
             self._second, self._delays = second, {}
         slower = max(1.0, CLAIMS * self._claim_seconds / SOON)
         delay = min((self._delay(type, second) for type in types), default=0.0)
-        return min(slower * delay, max(delay, LONGEST))
+        return min(slower * delay, LONGEST)
 
     def _delay(self, type: str, second: int) -> float:
         if (known := self._delays.get(type)) is None:
@@ -90,7 +90,8 @@ class Stagger:
             return SOON
         if rank <= SOON_WORKERS + LATER_WORKERS:
             return LATER
-        return LATER + STEP * (rank - SOON_WORKERS - LATER_WORKERS)
+        step = min(STEP, (LONGEST - LATER) / len(hashes))
+        return LATER + step * (rank - SOON_WORKERS - LATER_WORKERS)
 
 
 def _hash(text: str) -> int:
