@@ -17,8 +17,8 @@ SOON_WORKERS: Final = 4
 LATER: Final = 0.02
 LATER_WORKERS: Final = 16
 STEP: Final = 0.004
-"""The remaining workers check one after another, this many seconds apart, or closer together if they are so many that the
-last one would check after `LONGEST`."""
+"""The remaining workers check one after another, this many seconds apart. In a fleet of more than about 245 workers the
+distance is shorter, so that the last one checks within `LONGEST`."""
 CLAIMS: Final = 4
 """On a slow store, the second worker checks after this many times the duration of a claim, and the others later too."""
 LONGEST: Final = 1.0
