@@ -11,9 +11,9 @@ MUTANTS: dict[str, Mutant] = {
         {
             "sqlite": (
                 sqlite(
-                    "lanes_state", "(select count(*) from holdfast_permit permit where permit.lane = wanted.lane)", "0"
+                    "lanes_state", "(select count(*) from holdfast_permit permit where permit.lane = lane.lane)", "0"
                 ),
-                sqlite("lanes_state", "where job.lane = wanted.lane and", "where false and"),
+                sqlite("lanes_state", "where job.lane = lane.lane and", "where false and"),
             ),
             "postgres": (
                 postgres("lanes_state", "(select count(*) from holdfast.permit where permit.lane = wanted.lane)", "0"),
