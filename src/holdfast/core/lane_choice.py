@@ -12,7 +12,7 @@ from holdfast.core.lanes import Lane, Track, WaitingJob
 _NOTHING: Mapping[str, int] = {}
 
 LEVELS = 4
-"""Of so many priorities, a claim reads as many jobs as it may take. Of lower ones it reads one job of each track."""
+"""Of this many priorities, a claim reads as many jobs as it may take. Of lower ones it reads one job of each track."""
 
 
 @dataclass(slots=True)

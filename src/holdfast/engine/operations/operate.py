@@ -107,8 +107,7 @@ class Prune(Operation[list[str]], frozen=True):
     Their steps and messages are deleted too.
 
     A chain that an unfinished job names as a blocker is not deleted. A chain whose key is not free yet only loses its
-    payloads, and does not count towards the limit. Entries of the audit older than `AUDIT_KEPT` are
-    deleted too.
+    payloads, and does not count towards the limit. Entries of the audit older than `AUDIT_KEPT` are deleted too.
     """
 
     verb: ClassVar = "prune"

@@ -11,7 +11,8 @@ from holdfast.core.clock import Micros
 from holdfast.core.details import lanes_of
 from holdfast.core.lanes import SEPARATOR, JobLanes, Lane, LaneRule, WaitingJob, interval, rate_allows_at
 from holdfast.core.record import Record, Status
-from holdfast.stores.memory.stored_limit import Hold, StoredLimit
+from holdfast.stores.limit_reports import LimitRow
+from holdfast.stores.memory.rate_hold import RateHold
 from holdfast.stores.memory.tracks import StoredTrack, Tracks
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ class Lanes:
     """The tables of lanes. Up to `skipped` they are changed by `State.set`; a rollback builds the others again."""
 
     def __init__(self) -> None:
-        self.limits: dict[str, StoredLimit] = {}
+        self.limits: dict[str, LimitRow] = {}
         self.overrides: dict[str, int] = {}
         """The number of a single lane that an operator has set."""
         self.tats: dict[str, Micros] = {}
-        self.holds: dict[str, Hold] = {}
+        self.holds: dict[str, RateHold] = {}
         self.counted: dict[str, int] = {}
         """Job to the number of the attempt that its rates have counted."""
         self.skipped: dict[str, bool] = {}
@@ -95,7 +96,7 @@ class Lanes:
         if job.status is Status.PENDING:
             for rule in lanes.rules:
                 if rule.name not in self.limits:
-                    state.set(self.limits, rule.name, StoredLimit(rule.kind, rule.number, rule.per, rule.burst))
+                    state.set(self.limits, rule.name, LimitRow(rule.name, rule.kind, rule.number, rule.per, rule.burst))
             self.tracks.add(job, lanes)
         return True
 
@@ -176,7 +177,7 @@ class Lanes:
             return
         state.set(self.tats, lane.id, lane.tat)
         if lane.held_by is not None:
-            state.set(self.holds, lane.id, Hold(lane.held_by, lane.held_priority, lane.held_at))
+            state.set(self.holds, lane.id, RateHold(lane.held_by, lane.held_priority, lane.held_at))
         elif lane.id in self.holds:
             state.drop(self.holds, lane.id)
         if lane.wake_at is not None:

@@ -11,7 +11,6 @@ from holdfast.engine.operations.limits import HOLDERS_SHOWN
 from holdfast.errors import LimitNotFound
 from holdfast.stores.limit_reports import LimitRow, reports, shown_lanes
 from holdfast.stores.memory.state import State
-from holdfast.stores.memory.stored_limit import StoredLimit
 from holdfast.stores.memory.verbs.audit import write_audit
 
 
@@ -20,7 +19,7 @@ def declare_limits(state: State, op: DeclareLimits) -> None:
     for declared in op.limits:
         before = lanes.limits.get(declared.name)
         override = None if before is None or before.kind != declared.kind else before.override
-        stored = StoredLimit(declared.kind, declared.number, declared.per, declared.burst, override)
+        stored = LimitRow(declared.name, declared.kind, declared.number, declared.per, declared.burst, override)
         if stored != before:
             state.set(lanes.limits, declared.name, stored)
             _wake(state, declared.name)
@@ -50,9 +49,10 @@ def get_limits(state: State, op: GetLimits) -> list[LimitReport]:
             waiting.update(rule.lane for rule in found.rules)
     running = {lane: len(holders) for lane, holders in lanes.holders.items() if holders}
     shown = shown_lanes(waiting, running, lanes.overrides, op.lanes)
-    limits = [LimitRow(name, *limit) for name, limit in lanes.limits.items()]
     holders = {lane: list(held) for lane, held in lanes.holders.items()}
-    return reports(limits, shown, waiting=waiting, running=running, overrides=lanes.overrides, holders=holders)
+    return reports(
+        list(lanes.limits.values()), shown, waiting=waiting, running=running, overrides=lanes.overrides, holders=holders
+    )
 
 
 def get_lanes(state: State, op: GetLanes) -> list[LaneFacts]:

@@ -42,8 +42,11 @@ function lanes.read_members(track, number)
   track.members, track.has_more = is_due and { index_member(job) } or {}, false
 end
 
--- jobs_to_read: by priority, how many jobs of each of these tracks a claim of `limit` jobs reads: of four priorities as many
--- as it may take, of lower ones one.
+-- LEVELS: the same number is in `core/lane_choice.py`.
+local LEVELS = 4
+
+-- jobs_to_read: by priority, how many jobs of each of these tracks a claim of `limit` jobs reads: of the highest priorities
+-- as many as it may take, of lower ones one.
 function lanes.jobs_to_read(tracks, limit)
   local number_of, levels = {}, {}
   for _, track in ipairs(tracks) do
@@ -54,7 +57,7 @@ function lanes.jobs_to_read(tracks, limit)
   end
   -- The tracks are in the order of their priorities.
   for place, priority in ipairs(levels) do
-    number_of[priority] = place <= 4 and math.ceil(limit / number_of[priority]) or 1
+    number_of[priority] = place <= LEVELS and math.ceil(limit / number_of[priority]) or 1
   end
   return number_of
 end
