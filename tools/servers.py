@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.servers.postgres import wheel_binaries
+from tests.servers.postgres_binaries import wheel_binaries
 from tests.servers.redis import PRODUCTS, Product, wheel_binary
 
 INSTALLED = Path("/usr/lib/postgresql")

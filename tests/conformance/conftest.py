@@ -16,7 +16,7 @@ from holdfast.stores.redis import RedisStore  # noqa: E402
 from holdfast.stores.sharded.store import ShardedStore  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import StoreFactory  # noqa: E402
-from tests.servers.postgres import emptied_address  # noqa: E402
+from tests.servers.postgres_schemas import emptied_address  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 from tests.servers.sqlite import migrated_file  # noqa: E402
 

@@ -23,7 +23,7 @@ from holdfast import Attempt, Client, Hints, Jobs, SyncAttempt, SyncClient, Work
 from holdfast.contrib.sqlalchemy import Starter, SyncStarter, attach, starter
 from holdfast.contrib.sqlalchemy.alembic import filtered, include_object, migrate_holdfast
 from holdfast.testing import drain
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 
 jobs = Jobs()
 

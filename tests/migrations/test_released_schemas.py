@@ -15,7 +15,8 @@ from holdfast.stores.sqlite.migration import migrations as sqlite_migrations
 from holdfast.testing import drain
 from tests.migrations import redis_layout, releases
 from tests.migrations.catalogue import catalogue, without_comments
-from tests.servers.postgres import new_database, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import new_database
 from tests.servers.redis import new_namespace, shared_redis
 
 ADVICE = "0.1.0 is not released yet: write its folder again with `make schema`. Later: add a migration instead"

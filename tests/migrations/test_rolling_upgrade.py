@@ -15,7 +15,8 @@ from tests.migrations.blocked_migration import migrate_beside_an_open_transactio
 from tests.migrations.lock_times import seconds_locked
 from tests.migrations.program import TYPES, jobs
 from tests.migrations.version_processes import Version
-from tests.servers.postgres import new_database, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import new_database
 from tests.servers.redis import shared_redis
 from tests.waiting import wait_until
 

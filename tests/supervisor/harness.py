@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from holdfast import Client, LiveWorker
 from holdfast.supervisor import Group, Supervisor
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import shared_redis
 from tests.supervisor.work import jobs
 from tests.worker.harness import Recorder

@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from holdfast import Client
-from tests.servers.postgres import fresh_address, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import fresh_address
 from tests.supervisor.work import hold, jobs, note, where
 
 GUIDE = Path(__file__).parents[2] / "docs" / "supervisor.md"

@@ -19,7 +19,8 @@ from holdfast.stores.redis.wakeups.wakeups import RedisWakeups  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.wakeups import WakeupsFactory  # noqa: E402
 from tests.servers.nats import shared_nats  # noqa: E402
-from tests.servers.postgres import fresh_address, shared_postgres  # noqa: E402
+from tests.servers.postgres import shared_postgres  # noqa: E402
+from tests.servers.postgres_schemas import fresh_address  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 from tests.wakeups.bus import BusWakeups, new_bus  # noqa: E402
 from tests.wakeups.store_wakeups import StoreWakeups  # noqa: E402

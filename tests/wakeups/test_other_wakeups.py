@@ -15,7 +15,7 @@ from holdfast.cli.settings import Flags, resolve
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sqlite import SqliteStore
 from tests.servers.nats import NatsServer, shared_nats
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import RedisServer, shared_redis
 from tests.wakeups.bus import BusWakeups, new_bus
 

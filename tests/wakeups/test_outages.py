@@ -28,7 +28,8 @@ from holdfast.testing.builders import new_job
 from holdfast.testing.wakeups import RecordingListener
 from tests.servers.nats import NatsServer, run_nats, shared_nats
 from tests.servers.ports import free_port
-from tests.servers.postgres import fresh_address, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import RedisServer, run_redis, shared_redis, until
 
 TIMEOUT = 60.0

@@ -11,7 +11,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.conformance import CASES, Case, Mode, StoreFactory
 from tests.servers.nats import shared_nats
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import shared_redis
 
 

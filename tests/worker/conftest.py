@@ -11,7 +11,7 @@ from holdfast.engine.wakeups import ANYTHING, NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
-from tests.servers.postgres import emptied_address
+from tests.servers.postgres_schemas import emptied_address
 from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import WorkerHarness
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from holdfast import (
-    Retry,
-)
+from holdfast import Retry
 from holdfast.testing.drain import drain
 from tests.worker.harness import WorkerHarness
 
@@ -18,5 +16,5 @@ class Payment(msgspec.Struct, frozen=True):
 
 
 async def run(harness: WorkerHarness, *, advance: bool = False) -> list[str]:
-    events = await drain(harness.client, advance=advance, retry=NO_DELAY, timeout=30)
+    events = await drain(harness.client, advance=advance, retry=NO_DELAY, timeout=60)
     return [event.kind for event in events]

@@ -19,7 +19,8 @@ from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.clock import ManualClock
-from tests.servers.postgres import emptied_address, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import emptied_address
 from tests.worker.harness import TIMEOUT, WorkerHarness
 
 LONG = 60.0

@@ -99,6 +99,7 @@ async def test_an_error_in_a_middleware_is_a_failed_attempt_with_backoff(harness
     assert str(event.error) == "ValueError: middleware"
     job = await harness.job(chain)
     assert (job.attempt, job.status) == (1, "pending")
+    assert job.scheduled_at is not None
     assert job.scheduled_at > job.created_at
 
 

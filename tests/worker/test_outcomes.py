@@ -28,6 +28,7 @@ async def test_an_error_is_retried_after_the_backoff(harness: WorkerHarness) -> 
             event = await harness.ended(chain, times=attempt)
             assert (event.kind, event.attempt) == ("retrying", attempt)
             job = await harness.job(chain)
+            assert job.scheduled_at is not None
             delay = (job.scheduled_at - _now(harness)).total_seconds()
             delays.append(delay)
             harness.clock.advance(delay)

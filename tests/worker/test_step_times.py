@@ -48,4 +48,5 @@ async def test_a_sleep_lasts_from_its_call_although_the_claim_was_answered_late(
         job = await client.get_job(chain.id)
 
     assert job is not None
+    assert job.scheduled_at is not None
     assert job.scheduled_at - job.created_at >= timedelta(seconds=70)

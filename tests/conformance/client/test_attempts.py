@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 from queue import Queue
 from typing import Any
 
@@ -75,7 +76,7 @@ async def test_complete_with_a_continuation_and_side_chains(harness: ClientHarne
     current = await harness.now(job.chain_id)
     assert (side.status, side.key, side.job.priority) == ("pending", "side", 3)
     assert (current.type, current.index, current.priority, current.status) == ("next", 1, 5, "blocked")
-    assert (current.scheduled_at - harness.time).total_seconds() == 60
+    assert current.scheduled_at == harness.time + timedelta(seconds=60)
     await harness.drain(advance=True)
     assert await harness.client.wait(job.chain_id, timeout=60) == 7
 
@@ -96,7 +97,7 @@ async def test_a_side_chain_may_replace_one_that_has_not_begun(harness: ClientHa
 
     assert job.status == "completed"
     current = await harness.now(side)
-    assert (current.input, (current.scheduled_at - harness.time).total_seconds()) == ({"number": 3}, 30)
+    assert (current.input, current.scheduled_at) == ({"number": 3}, harness.time + timedelta(seconds=30))
 
 
 @pytest.mark.parametrize("mode", [None, "staged", "atomic"])

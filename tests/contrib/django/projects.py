@@ -14,7 +14,8 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.servers.postgres import Postgres, new_database, shared_postgres
+from tests.servers.postgres import Postgres, shared_postgres
+from tests.servers.postgres_schemas import new_database
 
 PROJECT = Path(__file__).parent / "project"
 MANAGE = str(PROJECT / "manage.py")

@@ -11,7 +11,8 @@ from holdfast import SyncClient
 from tests.contrib.django.projects import PROJECT, Project
 from tests.contrib.django.selection import BOTH, SELECTED
 from tests.migrations.catalogue import catalogue
-from tests.servers.postgres import new_database, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import new_database
 
 MakeProject = Callable[[Path], Project]
 

@@ -17,7 +17,8 @@ from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.verbs.insert import PART
 from holdfast.testing.builders import completed, new_job
-from tests.servers.postgres import fresh_address, shared_postgres
+from tests.servers.postgres import shared_postgres
+from tests.servers.postgres_schemas import fresh_address
 from tests.stores.postgres.app_connections import ASYNC, SYNC, asyncpg_connection, configure_django, psycopg_connection
 
 ISOLATION = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -98,3 +99,119 @@ def test_an_operation_inside_a_pipeline_of_the_application_is_refused(store: Pos
     tx.commit()
 
     assert store.perform_sync(GetJobs((job.id,))) != [None]
+
+
+COPY_OUT, COPY_IN = "copy (select n from generate_series(1, 3) n) to stdout", "copy copied from stdin"
+ENDS = ["commit", "operation", "rollback"]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("left", ["out", "out, all rows read", "in", "stream"])
+def test_a_copy_or_a_stream_that_is_left_open_is_refused(store: PostgresStore, left: str, end: str) -> None:
+    """psycopg holds the lock of the connection meanwhile: waiting for it would take forever."""
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    tx = store.begin_sync()
+    current = tx.perform(LockChain(job.id))
+    tx.native.execute("create temporary table copied (n int) on commit drop")
+    cursor = tx.native.cursor()
+    if left == "stream":
+        rows = cursor.stream("select n from generate_series(1, 3) n")
+        next(rows)
+    else:
+        opened = cursor.copy(COPY_IN if left == "in" else COPY_OUT)
+        copy = opened.__enter__()
+        if left == "in":
+            copy.write(b"1\n")
+        elif "all" in left:
+            assert len(list(copy)) == 3
+
+    if end == "operation":
+        with pytest.raises(RuntimeError, match=BUSY):
+            tx.perform(Complete(job.id, current.id, (Completion(output=b"1"),)))
+    if end == "rollback":
+        tx.rollback()
+    else:
+        with pytest.raises(RuntimeError, match=BUSY):
+            tx.commit()
+
+    (record,) = store.perform_sync(GetJobs((job.id,)))
+    assert record is not None
+    assert record.status is Status.PENDING
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("left", ["out", "out, all rows read", "in", "stream", "in another task"])
+async def test_a_copy_or_a_stream_that_is_left_open_is_refused_in_async_code(
+    store: PostgresStore, left: str, end: str
+) -> None:
+    job = new_job()
+    await store.perform(Start((job,)))
+    tx = await store.begin()
+    current = await tx.perform(LockChain(job.id))
+    await tx.native.execute("create temporary table copied (n int) on commit drop")
+    cursor = tx.native.cursor()
+    if left == "stream":
+        rows = cursor.stream("select n from generate_series(1, 3) n")
+        await anext(rows)
+    else:
+        opened = cursor.copy(COPY_IN if left == "in" else COPY_OUT)
+        entering = opened.__aenter__()
+        copy = await (asyncio.ensure_future(entering) if "task" in left else entering)
+        if left == "in":
+            await copy.write(b"1\n")
+        elif "all" in left:
+            assert len([row async for row in copy]) == 3
+
+    if end == "operation":
+        with pytest.raises(RuntimeError, match=BUSY):
+            await tx.perform(Complete(job.id, current.id, (Completion(output=b"1"),)))
+    if end == "rollback":
+        await tx.rollback()
+    else:
+        with pytest.raises(RuntimeError, match=BUSY):
+            await tx.commit()
+
+    (record,) = await store.perform(GetJobs((job.id,)))
+    assert record is not None
+    assert record.status is Status.PENDING
+
+
+def test_a_copy_that_has_ended_commits_with_the_completion(store: PostgresStore) -> None:
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    tx = store.begin_sync()
+    current = tx.perform(LockChain(job.id))
+    tx.native.execute("create temporary table copied (n int)")
+    with tx.native.cursor() as cursor, cursor.copy(COPY_IN) as copy:
+        copy.write(b"1\n")
+    tx.perform(Complete(job.id, current.id, (Completion(output=b"1"),)))
+    tx.commit()
+
+    (record,) = store.perform_sync(GetJobs((job.id,)))
+    assert record is not None
+    assert record.status is Status.COMPLETED
+
+
+async def test_an_operation_waits_for_a_copy_of_another_task(store: PostgresStore) -> None:
+    job = new_job()
+    tx = await store.begin()
+    await tx.native.execute("create temporary table copied (n int) on commit drop")
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def copying() -> None:
+        async with tx.native.cursor() as cursor, cursor.copy(COPY_IN) as copy:
+            begun.set()
+            await go_on.wait()
+            await copy.write(b"1\n")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(copying())
+        await begun.wait()
+        starting = group.create_task(tx.perform(Start((job,))))
+        await asyncio.sleep(0)
+        assert not starting.done()
+        go_on.set()
+    await tx.commit()
+
+    assert await store.perform(GetJobs((job.id,))) != [None]

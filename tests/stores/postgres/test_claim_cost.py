@@ -58,7 +58,7 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, star
         "finds_new": False,
     }
     if start is None:
-        return blocks_of(plan(store, connection, "claim", parameters | {"alone": True}))
+        return blocks_of(plan(store, connection, "claim", parameters | {"unless_lanes": True}))
     starts = {"scanned": [start.type], "priorities": [0], "scheduled": [start.scheduled_at], "seqs": [start.seq]}
     return blocks_of(plan(store, connection, "claim_from", parameters | starts))
 

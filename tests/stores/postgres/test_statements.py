@@ -14,7 +14,7 @@ from holdfast.stores.postgres.address import parse
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, failed, new_job
-from tests.servers.postgres import emptied_address
+from tests.servers.postgres_schemas import emptied_address
 from tests.stores.postgres.query_plans import nodes_of, plan, scans_of
 
 HOUR = 3_600_000_000
@@ -140,7 +140,7 @@ def claim(types: tuple[str, ...], *, limit: int) -> dict[str, Any]:
         "ahead": 0,
         "worker": "worker",
         "token": "token",
-        "alone": True,
+        "unless_lanes": True,
         "finds_new": False,
     }
 

@@ -15,7 +15,7 @@ from holdfast import Client, Event, Jobs, SyncClient
 from holdfast.engine.operations import FindMarks, Mark
 from holdfast.engine.wakeups import Listener
 from holdfast.stores.postgres import PostgresStore
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 from tests.stores.postgres.app_connections import ASYNC, SYNC, url
 
 jobs = Jobs()

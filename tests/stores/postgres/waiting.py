@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 import psycopg
 
 from tests.waiting import wait_until
+
+R = TypeVar("R")
 
 _BLOCKED = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'holdfast%'"
 
@@ -19,3 +23,10 @@ def wait_until_blocked(connection: psycopg.Connection, is_done: Callable[[], boo
         return connection.execute(_BLOCKED).fetchone() != (0,)
 
     wait_until(is_blocked)
+
+
+def waits(connection: psycopg.Connection, action: Callable[[], R], pool: ThreadPoolExecutor) -> Future[R]:
+    """Start an action that must wait for a lock, and return when it waits."""
+    future = pool.submit(action)
+    wait_until_blocked(connection, future.done)
+    return future

@@ -14,7 +14,7 @@ from holdfast import Client, Event, Jobs, SyncClient
 from holdfast.engine.operations import FindMarks, Mark
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.verbs import marks as marks_module
-from tests.stores.sqlite.test_joining import ASYNC, BLOCKING, manual, plain
+from tests.stores.sqlite.app_connections import ASYNC, BLOCKING, manual, plain
 
 jobs = Jobs()
 

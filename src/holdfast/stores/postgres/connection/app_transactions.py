@@ -198,13 +198,13 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
     if comes_from(connection, "asyncpg"):
         # SQLAlchemy begins the transaction with the first statement.
         yield _ANY_STATEMENT
-        alone = not connection.is_in_transaction()
+        autocommits = not connection.is_in_transaction()
     elif comes_from(connection, "django"):
-        alone = connection.get_autocommit() and not connection.in_atomic_block
+        autocommits = connection.get_autocommit() and not connection.in_atomic_block
     else:
         idle = connection.info.transaction_status == 0
-        alone = connection.autocommit and idle
-    if alone:
+        autocommits = connection.autocommit and idle
+    if autocommits:
         raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
 
 

@@ -17,8 +17,11 @@ from holdfast.stores.sql.plan import Statement
 
 CONNECT_SECONDS: Final = 10
 
-MARGIN_SECONDS = 5.0
-"""How much longer than our own deadline the server lets a statement or an idle transaction of a verb last."""
+MARGIN_SECONDS: Final = 5.0
+"""How much longer than our own deadline the server lets a statement last."""
+
+IDLE_TRANSACTION_SECONDS: Final = 3.0
+"""How long a transaction of a verb may be idle. Between two statements of a verb the client only computes."""
 
 IDLE_SECONDS: Final = 30
 PROBE_SECONDS: Final = 10
@@ -122,14 +125,16 @@ def _limits(address: PostgresAddress) -> Statement:
     By index: a plan that was made for an empty table and reads it whole would be kept when the table has grown.
     No JIT, no parallel workers: a generic plan overestimates its rows, and to compile, or to start processes, takes a
     hundred times as long as to execute.
-    Idle transactions end too: a process that stops between two statements of a verb would keep its locks, for example
-    those of lanes. Transactions with code of the application have other sessions.
+    Idle transactions end soon: a process that freezes between two statements of a verb would keep its locks, and
+    other workers could not reap its jobs nor claim in its lanes. A live process that was blocked for longer repeats
+    the verb. Transactions with code of the application have other sessions.
     """
-    milliseconds = round((address.deadline + MARGIN_SECONDS) * 1000)
+    longest = round((address.deadline + MARGIN_SECONDS) * 1000)
+    idle = round(IDLE_TRANSACTION_SECONDS * 1000)
     planner = "".join(f"set_config('{name}', '{value}', false), " for name, value in PLANNER.items())
     return Statement(
-        f"select set_config('statement_timeout', '{milliseconds}', false), "
-        f"set_config('idle_in_transaction_session_timeout', '{milliseconds}', false), "
+        f"select set_config('statement_timeout', '{longest}', false), "
+        f"set_config('idle_in_transaction_session_timeout', '{idle}', false), "
         "set_config('default_transaction_isolation', 'read committed', false), "
         f"{planner}({KEEPALIVES})"
     )

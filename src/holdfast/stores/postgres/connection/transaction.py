@@ -94,7 +94,10 @@ class PostgresTransaction:
         connection, self._connection = self._connection, None
         self.native.lending.over = True
         # The state of the session is unknown. A new connection costs a few milliseconds.
-        if connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
+        if (
+            self.native.is_left_open
+            or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+        ):
             self._pool.discard(connection)
             return
         try:
@@ -106,6 +109,7 @@ class PostgresTransaction:
         """RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
+            self.native.check_left_open()
             async with self.native.lock:
                 self.native.check_idle()
 
@@ -166,6 +170,7 @@ class SyncPostgresTransaction:
         if (
             self._cut
             or connection.interrupted
+            or self.native.is_left_open
             or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
         ):
             self._pool.discard(connection)
@@ -186,6 +191,7 @@ class SyncPostgresTransaction:
         """RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
+            self.native.check_left_open()
             with self.native.lock:
                 self.native.check_idle()
 

@@ -2,19 +2,15 @@
 
 from contextlib import nullcontext
 from datetime import timedelta
-from unittest.mock import patch
 
 from asgiref.sync import sync_to_async
-from django.conf import settings
-from django.contrib.auth.models import Permission, User
 from django.db import connection, transaction
-from django.test import SimpleTestCase, TestCase, TransactionTestCase, override_settings
+from django.test import TestCase, TransactionTestCase
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from holdfast import ChainCancelled
 from holdfast.contrib.django import client
-from holdfast.contrib.django.checks import check_settings
 from holdfast.contrib.django.models import Attempt, Chain, Job, Schedule
 from holdfast.contrib.django.tasks_api import (
     InvalidTask,
@@ -259,91 +255,5 @@ class InATestCase(Cases, TestCase):
     pass
 
 
-class ConfigurationCases(SimpleTestCase):
-    def test_mistakes_are_reported(self):
-        for given, text in {
-            "redis://": "is a dict",
-            ("DATABASE", "nowhere"): "DATABASES has: default, other",
-            ("DATABSE", "default"): "unknown keys: DATABSE",
-            ("DATABASE", 7): "is a text, not int",
-            ("STORE", "redi://x"): "there is no store for redi://",
-        }.items():
-            with override_settings(HOLDFAST=dict([given]) if isinstance(given, tuple) else given):
-                assert text in " ".join(error.msg for error in check_settings(None)), given
-        with override_settings(HOLDFAST={"DATABASE": "default", "STORE": "redis://x"}):
-            assert "either an alias or an address" in check_settings(None)[0].msg
-        with override_settings(TASKS={"default": {**settings.TASKS["default"], "OPTIONS": {"retries": 3}}}):
-            assert "has retries" in tasks.add.get_backend().check()[0].msg
-        with patch.dict(connection.settings_dict, OPTIONS={"pool": True}):
-            assert "a pool whose connections are not checked" in check_settings(None)[0].msg
-        assert check_settings(None) == []
-
-    def test_the_models_read_the_database_of_the_setting(self):
-        for model in (Attempt, Chain, Job, Schedule):
-            assert model.objects.all().db == "default"
-            with override_settings(HOLDFAST={"DATABASE": "other"}):
-                assert model.objects.all().db == "other"
-                assert model.objects.using("default").db == "default"
-
-    def test_another_store(self):
-        with override_settings(HOLDFAST={"STORE": "memory://django-tests"}):
-            result = tasks.add.enqueue(1, b=5)
-            chain = client().start(holdfast_jobs.fulfil.bind(order=1))
-            client().cancel(chain.id)
-            drain()
-            result.refresh()
-
-            assert result.return_value == 6
-            assert [each.id for each in client().list_chains(type="shop.tasks.add").items] == [result.id]
-
-
 class InATransactionTestCase(Cases, TransactionTestCase):
     pass
-
-
-class AdminCases(TestCase):
-    def setUp(self):
-        self.user = User.objects.create_user("ops", password="x", is_staff=True)
-        self.client.force_login(self.user)
-        client().start(holdfast_jobs.remember.bind(text="waits"), delay=3600, key="k")
-        self.job = Job.objects.get()
-
-    def test_only_users_with_the_permission_see_and_act(self):
-        assert self.client.get("/admin/holdfast/job/").status_code == 403
-
-        self.permit("view_job", "view_chain", "view_schedule")
-        for page in ("job/", "chain/", "schedule/", f"job/{self.job.pk}/change/"):
-            assert self.client.get(f"/admin/holdfast/{page}").status_code == 200, page
-        assert self.client.get("/admin/holdfast/job/add/").status_code == 403
-        assert b'value="cancel"' not in self.client.get("/admin/holdfast/job/").content
-        self.act("cancel")
-        assert client().get(self.job.pk).status == "pending"
-        with override_settings(HOLDFAST={"STORE": "memory://admin"}):
-            assert self.client.get("/admin/holdfast/job/").status_code == 403
-
-    def test_actions_are_recorded_with_the_user(self):
-        self.permit("view_job", "operate_job")
-
-        self.act("run_now")
-        assert client().get(self.job.pk).scheduled_at <= timezone.now()
-        self.act("cancel")
-        assert client().get(self.job.pk).status == "cancelled"
-        refused = self.act("run_now")
-        self.act("retry")
-        assert client().get(self.job.pk).status == "pending"
-        assert self.job.pk.encode() in refused.content
-        self.act("remove")
-        assert client().get(self.job.pk) is not None
-        self.permit("delete_job")
-        self.act("remove")
-        assert client().get(self.job.pk) is None
-        assert {(entry.user, entry.action) for entry in client().audit()} == {
-            ("ops", action) for action in ("run_now", "cancel", "retry", "delete")
-        }
-
-    def permit(self, *names):
-        self.user.user_permissions.add(*Permission.objects.filter(codename__in=names))
-
-    def act(self, action):
-        data = {"action": action, "_selected_action": [self.job.pk]}
-        return self.client.post("/admin/holdfast/job/", data, follow=True)
