@@ -37,7 +37,10 @@ async def test_the_overview_shows_numbers_and_charts_of_the_last_hour_and_day(cl
 async def test_one_sentence_says_what_is_wrong_and_links_to_it(client: Client, browser: Browser) -> None:
     healthy = re.findall(r'class="finding.*', await browser.text("/"))
     await client.start(approve.bind(order=1))  # waits for a completion from outside
-    assert re.findall(r'class="finding.*', await browser.text("/")) == healthy
+    page = await browser.text("/")
+    assert re.findall(r'class="finding.*', page) == healthy
+    assert re.search(r"<dt>Due</dt><dd><a [^>]+>0</a>", page)
+    assert "1 external" in page
 
     await client.start(add.bind(a=1))
     assert "1 job is due, and no worker is live." in await browser.text("/")

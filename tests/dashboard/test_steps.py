@@ -1,5 +1,7 @@
 """Steps and messages on the page of a chain."""
 
+import re
+
 from holdfast import Client
 from holdfast.core.record import Status
 from holdfast.testing import drain
@@ -16,6 +18,13 @@ async def test_steps_are_shown_and_messages_are_sent(client: Client, browser: Br
     assert str(2**60) in page
     assert "secret-7" not in page
     assert 'value="approval"' in page
+    assert re.search(
+        r"<dt>Waits for</dt><dd>the message\s+<code>approval</code></dd></div>\s+<div><dt>Timeout</dt><dd>none<", page
+    )
+    assert "next attempt" not in page
+    lists = [await browser.text(path) for path in ("/jobs", "/jobs?q=status:pending", "/chains?q=status:scheduled")]
+    assert [("waits for a message" in each) for each in lists] == [False, True, True]
+    assert not [each for each in (page, *lists) if "9999" in each]
     assert 'value="approval"' not in await browse("read").text(f"/chains/{chain.id}")
     await browser.post("/change/send", id=chain.id, name="approval", value="not json")
     await browser.post("/change/send", id=chain.id, name="approval", value='"no"', next=f"/chains/{chain.id}")

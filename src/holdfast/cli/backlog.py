@@ -10,10 +10,10 @@ from rich.text import Text
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.status import EXTERNAL
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting
 from holdfast.cli.worker import jobs_to_run
+from holdfast.client.unserved import external_types
 from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.metrics import backlog_document, type_document
 
@@ -26,12 +26,14 @@ def backlog(
     """Show how many jobs are due, how long the oldest has waited, and how many run.
 
     With --app, of the types that the app has a handler for, as its supervisor counts; the others are shown beside them.
+    Without it, of all types but those that live workers declare without a handler: no worker runs them.
     """
     wanted = {name.strip() for each in types or () for name in each.split(",") if name.strip()}
     handled = wanted or _handled(run)
     with run.client() as client:
         reading = Reading(client.stats().types)
-    document = backlog_document(reading, reading.types if handled is None else handled)
+        external = external_types(client.workers(), run.declared_only)
+    document = backlog_document(reading, reading.types.keys() - external if handled is None else handled)
     others = sorted(reading.types.keys() - document["types"].keys()) if not wanted else []
     document["others"] = {name: type_document(reading, name) for name in others}
     shown = Sheet("type", "due", "oldest due", "scheduled", "running", "", numbers=("due", "scheduled", "running"))
@@ -40,7 +42,7 @@ def backlog(
         oldest = row["oldest_due_seconds"]
         shown.add_row(
             tables.text(name), f"{row['due']:,}", "" if oldest is None else lasting(oldest), f"{row['scheduled']:,}",
-            f"{row['running']:,}", _remark(run, name, document=document),
+            f"{row['running']:,}", _remark(run, name, document=document, external=name in external),
         )  # fmt: skip
     run.answer(document, f"{document['due']:,} due, {document['running']:,} running", shown)
 
@@ -52,9 +54,9 @@ def _handled(run: Invocation) -> set[str] | None:
     return {job_type.name for job_type in jobs_to_run(run) if job_type.function is not None}
 
 
-def _remark(run: Invocation, name: str, *, document: dict[str, Any]) -> Text:
-    if name in run.declared_only:
-        return tables.text(EXTERNAL, "dim")
+def _remark(run: Invocation, name: str, *, document: dict[str, Any], external: bool) -> Text:
+    if external:
+        return tables.text("waits for an external completion", "dim")
     if name in document["others"]:
         return tables.text(f"no handler in {run.settings.app}", "dim")
     return tables.text("paused" if document["types"][name]["paused"] else "", "yellow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 from rich.text import Text
@@ -14,19 +14,17 @@ from holdfast.cli.command import command
 from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import NOWHERE, CommandSettings
-from holdfast.cli.status import EXTERNAL
+from holdfast.cli.status import waiting_for_completion
 from holdfast.cli.table_layout import Sheet
 from holdfast.client.client_calls import Stats
 from holdfast.client.schedule_findings import schedule_findings
-from holdfast.client.unserved import external_types, unserved
+from holdfast.client.unserved import external_types, served_types, unserved, without_external
 from holdfast.config.wakeups import named_in
-from holdfast.core.job import moment as to_moment
 from holdfast.core.worker_record import LiveWorker
 from holdfast.engine.operations import Finding
 from holdfast.engine.wakeups import ConnectedWakeups
 from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.queue.queue_type import PREFIX
-from holdfast.stores.late_jobs import oldest
 
 
 @command
@@ -42,11 +40,12 @@ def doctor(run: Invocation) -> None:
                     shard.wakeups.open()
             examined, stats, workers = client.examine(), client.stats(), client.workers()
             findings.append(Finding("ok", "store", f"{client.store.name} answers"))
-            findings += _without_external(run, examined, stats=stats)
+            external = external_types(workers, run.declared_only)
+            findings += without_external(examined, stats.types, external, datetime.now(UTC))
             findings += schedule_findings(client.schedules(), workers)
-            unhandled = _unhandled(run, stats)
+            unhandled = _unhandled(run, stats, workers)
             findings += unhandled
-            findings += _workers(run, stats, workers, known={finding.subject for finding in unhandled})
+            findings += _workers(stats, workers, known={*external, *(finding.subject for finding in unhandled)})
     except (StoreUnavailable, NotPermitted) as error:
         findings.append(Finding("error", "store", run.complain(error)))
         code = exit_of(error)
@@ -59,21 +58,8 @@ def doctor(run: Invocation) -> None:
     run.end(code or (Exit.FAILED if bad else Exit.DONE))
 
 
-def _without_external(run: Invocation, found: Sequence[Finding], *, stats: Stats) -> list[Finding]:
-    """The findings of the store. The oldest due job is replaced by the oldest one that waits for a worker."""
-    now = datetime.now(UTC)
-    waits = {
-        name: (now - moment) // timedelta(microseconds=1)
-        for name, row in stats.types.items()
-        if name not in run.declared_only and not row.paused and (moment := to_moment(row.oldest_due)) is not None
-    }
-    first = max(waits, key=lambda name: waits[name], default=None)
-    instead = oldest(first, None if first is None else max(0, waits[first]))
-    return [instead if run.declared_only and finding.subject == instead.subject else finding for finding in found]
-
-
-def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
-    """Due jobs of types without a handler in the app; none without --app. Named queues are left out.
+def _unhandled(run: Invocation, stats: Stats, workers: Sequence[LiveWorker]) -> list[Finding]:
+    """Due jobs of types without a handler in the app or a live worker; none without --app. Named queues are left out.
 
     A type that the app declares without a handler is no problem: its jobs are completed from outside.
     """
@@ -83,8 +69,9 @@ def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
         handled = {job_type.name for job_type in run.jobs if job_type.function is not None}
     except Mistake:
         return []
+    handled |= served_types(workers)
     return [
-        Finding("ok", name, f"{row.due:,} {EXTERNAL}: {run.settings.app} declares it without a handler")
+        Finding("ok", name, f"{waiting_for_completion(row.due)}: {run.settings.app} declares it without a handler")
         if name in run.declared_only
         else Finding("warning", name, f"{row.due:,} due, no handler in {run.settings.app}")
         for name, row in stats.types.items()
@@ -92,12 +79,11 @@ def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
     ]
 
 
-def _workers(run: Invocation, stats: Stats, workers: Sequence[LiveWorker], *, known: Collection[str]) -> list[Finding]:
+def _workers(stats: Stats, workers: Sequence[LiveWorker], *, known: Collection[str]) -> list[Finding]:
     """The live workers, and due jobs that none of them runs. The types in `known` have another finding already."""
     slots, busy = sum(worker.concurrency for worker in workers), sum(worker.busy for worker in workers)
     detail = f"{len(workers):,} live, {busy:,} of {slots:,} slots in use" if workers else "none is live"
-    external = {*run.declared_only, *external_types(workers)}
-    types = {name: row for name, row in stats.types.items() if name not in external and name not in known}
+    types = {name: row for name, row in stats.types.items() if name not in known}
     return [Finding("ok", "workers", detail), *unserved(types, workers)]
 
 

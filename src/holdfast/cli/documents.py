@@ -62,8 +62,9 @@ def job_document(job: Job) -> Document:
 
 
 def is_scheduled(job: Job, *, now: datetime | None = None) -> bool:
-    """Whether a job is pending and due later: it is then shown as scheduled."""
-    return job.status is Status.PENDING and job.scheduled_at > (now or datetime.now(UTC))
+    """Whether a job is pending and due later, or when a message arrives: it is then shown as scheduled."""
+    due = job.scheduled_at
+    return job.status is Status.PENDING and (due is None or due > (now or datetime.now(UTC)))
 
 
 def payload_document(job: Job, *, secrets: bool) -> Document:

@@ -40,6 +40,7 @@ def explanation_document(found: Explanation) -> Document:
     return {
         "claimable": found.claimable,
         "text": found.text,
+        "messages": list(found.messages),
         "reasons": [{"kind": each.kind, "text": each.text, "until": iso(each.until)} for each in found.reasons],
     }
 

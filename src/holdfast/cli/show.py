@@ -20,7 +20,7 @@ from holdfast.cli.documents import (
     step_payload,
 )
 from holdfast.cli.explain import explanation_document, explanation_lines
-from holdfast.cli.facts import Id, chain_facts, job_facts
+from holdfast.cli.facts import Id, chain_facts, is_paused, job_facts
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.job_reports import jobs_of
 from holdfast.cli.printable import write_json
@@ -65,13 +65,12 @@ def show(
         for each in found
     ]
     details = Group(*(_details(*each) for each in zip(found, documents, steps.values(), strict=True)))
-    paused = explanation is not None and any(reason.kind == "paused" for reason in explanation.reasons)
     if chain is not None:
         document: Document = {"kind": "chain", **chain_document(chain), "jobs": documents}
-        shown: list[RenderableType] = [chain_facts(chain, paused=paused), "", tables.jobs(found), details]
+        shown: list[RenderableType] = [chain_facts(chain, explanation), "", tables.jobs(found), details]
     else:
-        document, shown = {"kind": "job", **documents[0]}, [job_facts(found[0], paused=paused), details]
-    document["paused"] = paused
+        document, shown = {"kind": "job", **documents[0]}, [job_facts(found[0], explanation), details]
+    document["paused"] = is_paused(explanation)
     if explanation is not None:  # None if the job was deleted meanwhile
         document["explanation"] = explanation_document(explanation)
         shown += ["", *explanation_lines(explanation)]

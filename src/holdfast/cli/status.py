@@ -24,7 +24,7 @@ from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import duration, iso, lasting
 from holdfast.cli.workers import worker_document
 from holdfast.client.client import Client
-from holdfast.client.unserved import external_types, served_types, unserved
+from holdfast.client.unserved import external_types, for_workers, served_types, unserved
 from holdfast.core.job import Job
 from holdfast.core.job import moment as to_moment
 from holdfast.core.record import Status
@@ -37,8 +37,6 @@ EXPIRED_TOO_LONG = 10.0
 """Seconds after the end of a lease within which a worker of the type reaps the job."""
 MOST_RUNNING = 1000
 RATES_OVER = timedelta(minutes=5)
-EXTERNAL = "waits for an external completion"
-"""Shown for a type that the application declares without a handler: no worker runs it."""
 
 
 @command
@@ -87,20 +85,18 @@ async def look(client: Client, *, declared_only: Collection[str] = (), rates: bo
     running: Sequence[Job] = ()
     if stats.counts[Status.RUNNING]:
         running = (await client.list_jobs(status="running", limit=MOST_RUNNING)).items
-    external = {*declared_only, *external_types(workers)}
-    for_workers = {name: row for name, row in stats.types.items() if name not in external}
-    late = _waiting_too_long(for_workers, served_types(workers), now)
-    troubles = [*unserved(for_workers, workers), *late, *_expired(running, now)]
+    external = external_types(workers, declared_only)
+    waiting = for_workers(stats.types, external)
+    late = _waiting_too_long(waiting, served_types(workers), now)
+    troubles = [*unserved(waiting, workers), *late, *_expired(running, now)]
     counted = {"rates": counters_document(await client.counters(now - RATES_OVER))} if rates else {}
     return {
         "store": client.store.name,
         "at": iso(now),
         "health": "warning" if troubles else "ok",
         "counts": {str(status): count for status, count in stats.counts.items()},
-        "due": sum(row.due for row in for_workers.values() if not row.paused),
-        "types": [
-            {**_type_document(row, now=now), "external": name not in for_workers} for name, row in stats.types.items()
-        ],
+        "due": sum(row.due for row in waiting.values()),
+        "types": [{**_type_document(row, now=now), "external": name in external} for name, row in stats.types.items()],
         "workers": _workers(workers, running, now),
         "findings": [finding._asdict() for finding in troubles],
         **counted,
@@ -124,7 +120,7 @@ def screen(document: Document) -> RenderableType:
             oldest = row["oldest_due_seconds"]
             counted.add_row(
                 tables.text(row["type"]), *(_count(row[each], each) for each in (*statuses, "scheduled")),
-                "" if oldest is None else lasting(oldest), _remark(row),
+                "" if oldest is None else lasting(oldest), type_remark(row),
             )  # fmt: skip
         if len(document["types"]) > 1:
             counted.add_section()
@@ -141,9 +137,15 @@ def screen(document: Document) -> RenderableType:
     return Group(*parts)
 
 
-def _remark(row: Document) -> Text:
+def waiting_for_completion(count: int) -> str:
+    """Shown for due jobs of a type that is declared without a handler: no worker runs them."""
+    return f"{count:,} {'waits' if count == 1 else 'wait'} for an external completion"
+
+
+def type_remark(row: Document) -> Text:
+    """Why the due jobs of a type are not claimed, if there is such a reason."""
     if row["external"] and row["due"]:
-        return tables.text(EXTERNAL, "dim")
+        return tables.text(waiting_for_completion(row["due"]), "dim")
     return tables.text("paused" if row["paused"] else "", "yellow")
 
 
@@ -198,7 +200,7 @@ def _waiting_too_long(types: Mapping[str, TypeStats], served: frozenset[str], no
     for name in sorted(served & types.keys()):
         row = types[name]
         oldest = to_moment(row.oldest_due)
-        waited = 0.0 if oldest is None or row.paused else (now - oldest).total_seconds()
+        waited = 0.0 if oldest is None else (now - oldest).total_seconds()
         if waited > WAITED_TOO_LONG:
             detail = f"{row.due:,} due, the first for {lasting(waited)}: more arrive than the live workers run"
             found.append(Finding("warning", name, detail))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,10 +21,12 @@ from holdfast.cli.errors import error_document, error_line
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
 from holdfast.cli.rates import counts_document, elapsed_minutes, number, seconds
+from holdfast.cli.status import type_remark
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import iso, lasting, positive_duration
 from holdfast.cli.workers import worker_document
 from holdfast.client.client import Client
+from holdfast.client.unserved import external_types, for_workers
 from holdfast.core.counter_report import Counters
 from holdfast.core.counters import Counts
 from holdfast.core.job import moment
@@ -45,7 +48,7 @@ def top(
     """Show rates, running and due jobs, failures and workers, and refresh until Ctrl-C."""
     pause = max(positive_duration(interval, "--interval"), 0.1)
     if once:
-        document = run.attend(look)
+        document = run.attend(partial(look, declared_only=run.declared_only))
         run.answer(document, frame(document))
     else:
         run.attend(partial(_watch, run, pause=pause))
@@ -54,9 +57,10 @@ def top(
 async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
     """Refresh until cancelled. The view follows the size of the terminal."""
     on_screen = run.out.is_terminal and not run.json
+    declared_only = run.declared_only
     with Live(console=run.out, auto_refresh=False, screen=True) if on_screen else nullcontext() as live:
         while True:
-            document = await look(client)
+            document = await look(client, declared_only=declared_only)
             if live is not None:
                 live.update(frame(document, lines=run.out.height), refresh=True)
             elif run.json:
@@ -66,23 +70,31 @@ async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
             await asyncio.sleep(pause)
 
 
-async def look(client: Client) -> Document:
-    """What the view shows, as a document. Rates are those of the last five minutes, errors those of the last hour."""
+async def look(client: Client, *, declared_only: Collection[str] = ()) -> Document:
+    """What the view shows, as a document. Rates are those of the last five minutes, errors those of the last hour.
+
+    Jobs of types that live workers, or `declared_only`, have without a handler do not count as due, as in `status`.
+    """
     now = datetime.now(UTC)
     stats = await client.stats()
     counters = await client.counters(now - RATES_OVER)
     errors = await client.errors(now - ERRORS_OVER, limit=MOST_ERRORS)
     workers = await client.workers()
     names = sorted(stats.types.keys() | counters.types.keys())
-    oldest = [row.oldest_due for row in stats.types.values() if row.oldest_due is not None and not row.paused]
+    external = external_types(workers, declared_only)
+    waiting = for_workers(stats.types, external)
+    oldest = [row.oldest_due for row in waiting.values() if row.oldest_due is not None]
     return {
         "store": client.store.name,
         "at": iso(now),
         "running": stats.counts[Status.RUNNING],
-        "due": sum(row.due for row in stats.types.values() if not row.paused),
+        "due": sum(row.due for row in waiting.values()),
         "oldest_due_seconds": _age(min(oldest, default=None), now),
         "all": counts_document(counters.counts, elapsed_minutes(counters)),
-        "types": [_type_document(name, stats.types.get(name), counters, now) for name in names],
+        "types": [
+            {**_type_document(name, stats.types.get(name), counters, now), "external": name in external}
+            for name in names
+        ],
         "errors": [{**error_document(each), "line": error_line(each)} for each in errors],
         "workers": [worker_document(worker) for worker in workers],
     }
@@ -124,11 +136,12 @@ def _types(types: list[Document]) -> Sheet:
     made = Sheet("type", *columns, "", numbers=columns)
     for row in types:
         rate = row["per_minute"]
+        due, oldest = (0, None) if row["external"] else (row["due"], row["oldest_due_seconds"])
         made.add_row(
-            tables.text(row["type"]), number(row["running"], "cyan"), number(row["due"], "yellow"),
-            seconds(row["oldest_due_seconds"]), number(rate["started"]), number(rate["completed"], "green"),
+            tables.text(row["type"]), number(row["running"], "cyan"), number(due, "yellow"),
+            seconds(oldest), number(rate["started"]), number(rate["completed"], "green"),
             number(rate["failed"], "red"), number(rate["retried"], "yellow"), seconds(row["run"]["p95"]),
-            tables.text("paused" if row["paused"] else "", "yellow"),
+            type_remark(row),
         )  # fmt: skip
     return made
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.references import job_id
+from holdfast.client.unserved import external_types
 from holdfast.core.details import lanes_of
 from holdfast.core.explanation import Explanation, JobFacts, Situation
 from holdfast.core.job import Chain, Job
@@ -48,7 +49,7 @@ def _explain(jobs: Jobs, subject: Chain[Any] | Job | str) -> Procedure[Explanati
     workers: list[WorkerRecord] = [] if facts.record.status.finished else (yield GetWorkers())
     lanes, fronts = yield from _lanes(facts)
     situation = Situation(facts, workers, _is_external(facts.record.type, jobs, workers), lanes, fronts)
-    return Explanation(Job(facts.record, jobs), reasons(situation))
+    return Explanation(Job(facts.record, jobs), reasons(situation), facts.messages)
 
 
 def _lanes(facts: JobFacts) -> Procedure[tuple[list[LaneFacts], dict[str, Record]]]:
@@ -65,9 +66,7 @@ def _lanes(facts: JobFacts) -> Procedure[tuple[list[LaneFacts], dict[str, Record
 
 def _is_external(type: str, jobs: Jobs, workers: list[WorkerRecord]) -> bool:
     """Whether this client or a live worker declares the type without a handler, and no live worker runs it."""
-    if any(type in worker.types for worker in workers):
-        return False
     declared = jobs.get(type)
-    if declared is not None:
-        return declared.function is None
-    return any(type in LiveWorker(worker).details.get("external", ()) for worker in workers)
+    if declared is not None and declared.function is not None:
+        return False
+    return type in external_types([LiveWorker(worker) for worker in workers], () if declared is None else (type,))

@@ -30,7 +30,10 @@ class LimitMethods(Capability):
         await self._run(_reset_limit(self._calls, name, key, reason), None)
 
     async def skip(self, job: Job | str, *, reason: str | None = None) -> None:
-        """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending."""
+        """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending.
+
+        A job that holds no order, or was skipped before, does not change.
+        """
         await self._run(_skip(self._calls, job, reason), None)
 
 
@@ -53,7 +56,10 @@ class SyncLimitMethods(SyncCapability):
         self._run(_reset_limit(self._calls, name, key, reason), None)
 
     def skip(self, job: Job | str, *, reason: str | None = None) -> None:
-        """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending."""
+        """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending.
+
+        A job that holds no order, or was skipped before, does not change.
+        """
         self._run(_skip(self._calls, job, reason), None)
 
 

@@ -151,7 +151,7 @@ def _refuse(given: Any, imperative: str, participle: str) -> NoReturn:
 
 
 def bound_list(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
-    """The bound calls as a list. TypeError for a single bound call, and for anything else than bound calls."""
+    """The bound calls as a list. TypeError for a single bound call, and for anything other than bound calls."""
     if isinstance(bounds, Bound | JobType):
         name = bounds.type.name if isinstance(bounds, Bound) else bounds.name
         raise TypeError(

@@ -13,6 +13,7 @@ from holdfast.client.new_jobs import new_chain
 from holdfast.core.clock import Micros, to_datetime
 from holdfast.core.ids import new_token
 from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import ChainRecord
 from holdfast.core.schedule import (
     ScheduleDeclaration,
     ScheduleRecord,
@@ -25,7 +26,7 @@ from holdfast.core.schedule import (
     write,
 )
 from holdfast.core.ticks import MAX_UNFINISHED, handle_ticks
-from holdfast.engine.operations import Audit, ChangeSchedule, FoundSchedules, GetSchedules, Started
+from holdfast.engine.operations import Audit, ChangeSchedule, FoundSchedules, GetChains, GetSchedules, Started
 from holdfast.engine.procedures import Procedure
 from holdfast.errors import Conflict, ScheduleNotFound
 from holdfast.registry.schedules import DeclaredSchedule
@@ -143,8 +144,11 @@ def remove(name: str, audit: Audit | None) -> Procedure[None]:
 
 
 def pause(name: str, reason: str | None, audit: Audit | None) -> Procedure[ScheduleRecord]:
-    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange:
-        return ScheduleChange(structs.replace(_needed(name, record), paused=True, reason=reason))
+    def decide(record: ScheduleRecord | None, now: Micros) -> ScheduleChange | None:
+        record = _needed(name, record)
+        if record.paused and record.reason == reason:
+            return None
+        return ScheduleChange(structs.replace(record, paused=True, reason=reason))
 
     return (yield from _changed(name, decide, Author("pause_schedule", audit)))
 
@@ -195,8 +199,12 @@ def backfill(name: str, since: Micros, until: Micros, audit: Audit | None) -> Pr
         raise ValueError(f"there are more than {BACKFILL_LIMIT:,} ticks in this time: backfill it in parts")
     started: list[Started] = []
     for first in range(0, len(ticks), BACKFILL_BATCH):
-        by = NO_OPERATOR if first else Author("backfill", audit)  # one entry for all batches
-        started += yield from _backfill(name, ticks[first : first + BACKFILL_BATCH], by)
+        batch = ticks[first : first + BACKFILL_BATCH]
+        existing: list[ChainRecord | None] = yield GetChains(tuple(tick_id(name, tick) for tick in batch))
+        new = [tick for tick, chain in zip(batch, existing, strict=True) if chain is None]
+        if new:
+            by = NO_OPERATOR if started else Author("backfill", audit)  # one entry for all batches
+            started += yield from _backfill(name, new, by)
     return [each for each in started if not each.deduplicated]
 
 

@@ -95,7 +95,7 @@ class Sentry(Plugin):
             span.set_data("messaging.message.id", job.id)
             span.set_data("messaging.message.body.size", len(job.record.input))
             span.set_data("messaging.message.retry.count", job.attempt - 1)
-            if job.started_at is not None:
+            if job.started_at is not None and job.scheduled_at is not None:
                 waited = (job.started_at - job.scheduled_at).total_seconds() * 1000
                 span.set_data("messaging.message.receive.latency", max(waited, 0.0))
             try:

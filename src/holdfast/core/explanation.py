@@ -88,6 +88,13 @@ class Explanation:
 
     job: Job
     reasons: Sequence[Reason]
+    messages: Sequence[str] = ()
+    """The names of the messages that the job waits for. The reason `message` has their timeout as `until`."""
+
+    @property
+    def message_timeout(self) -> datetime | None:
+        """When the job continues although no message arrived. None: there is no timeout, or it waits for no message."""
+        return next((reason.until for reason in self.reasons if reason.kind == "message"), None)
 
     @property
     def text(self) -> str:

@@ -11,6 +11,7 @@ from holdfast.core.clock import Micros, to_datetime
 from holdfast.core.failure import ErrorText, read_error
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.step_report import Step
+from holdfast.core.steps import NEVER
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -114,9 +115,12 @@ class Job:
         return to_datetime(self.record.created_at)
 
     @property
-    def scheduled_at(self) -> datetime:
-        """When the job is or was due."""
-        return to_datetime(self.record.scheduled_at)
+    def scheduled_at(self) -> datetime | None:
+        """When the job is or was due. None: it waits for a message without a timeout, or did so when it ended.
+
+        A job that waits for a message with a timeout is due at the timeout.
+        """
+        return moment(self.record.scheduled_at)
 
     @property
     def started_at(self) -> datetime | None:
@@ -202,7 +206,7 @@ class Chain(Generic[T_co]):
         return to_datetime(self.record.first.created_at)
 
     @property
-    def scheduled_at(self) -> datetime:
+    def scheduled_at(self) -> datetime | None:
         return self.job.scheduled_at
 
     @property
@@ -286,5 +290,5 @@ class Page(Generic[T]):
 
 
 def moment(micros: Micros | None) -> datetime | None:
-    """A stored time as a datetime."""
-    return None if micros is None else to_datetime(micros)
+    """A stored time as a datetime. None if there is none, or if it is `NEVER`."""
+    return None if micros is None or micros >= NEVER else to_datetime(micros)

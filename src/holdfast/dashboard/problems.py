@@ -9,7 +9,7 @@ from typing import Literal
 
 from holdfast.client.client_calls import Stats
 from holdfast.client.schedule_findings import schedule_findings
-from holdfast.client.unserved import external_types, served_types
+from holdfast.client.unserved import served_types, without_external
 from holdfast.core.clock import to_datetime
 from holdfast.core.counter_report import Counters
 from holdfast.core.schedule import Schedule
@@ -42,9 +42,9 @@ def problems(
     findings: Sequence[Finding],
     external: Collection[str],
 ) -> list[Problem]:
-    """All that is wrong. `external` are the types that the application declares without a handler."""
-    outside = {*external, *external_types(workers)}
-    waiting = {name: row for name, row in stats.types.items() if row.due and name not in outside}
+    """All that is wrong. No worker runs the `external` types: their jobs wait for a completion from outside."""
+    waiting = {name: row for name, row in stats.types.items() if row.due and name not in external}
+    findings = without_external(findings, stats.types, external, datetime.now(UTC))
     return [
         *[Problem("error", f"{each.subject}: {each.detail}.", "/") for each in findings if each.level == "error"],
         *_unserved(waiting, workers),

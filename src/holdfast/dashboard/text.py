@@ -15,14 +15,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from holdfast.core.clock import to_datetime
-from holdfast.core.steps import NEVER
-
 NOTHING = "\u2013"
 """In the place of a value that does not exist."""
-
-NEVER_YEAR = to_datetime(NEVER).year
-"""A job that waits for a message without a timeout is due in this year."""
 
 _ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _GENERATED = re.compile(_ID)
@@ -113,8 +107,6 @@ def moment(value: datetime | None) -> Markup:
     """A time as HTML: relative, and exact on hover. A script shows it in the zone of the viewer."""
     if value is None:
         return Markup('<span class="none">{}</span>').format(NOTHING)
-    if value.year == NEVER_YEAR:
-        return Markup('<span class="none">not by itself</span>')
     return Markup('<time datetime="{}" title="{}">{}</time>').format(iso(value), exact(value), relative(value))
 
 

@@ -184,6 +184,28 @@ async def test_backfill_starts_the_ticks_that_do_not_exist(harness: ClientHarnes
     assert len(await _ids(harness, status="completed")) == 5
 
 
+async def test_a_change_of_a_schedule_that_changes_nothing_leaves_no_entry_in_the_audit(harness: ClientHarness) -> None:
+    report, client = harness.jobs.job(value), harness.client
+    await client.schedule("daily", report.bind(1), cron="@daily")
+    start, day = harness.time, timedelta(days=1)
+
+    await client.resume_schedule("daily")
+    await client.pause_schedule("daily", reason="migration")
+    await client.pause_schedule("daily", reason="migration")
+    await client.pause_schedule("daily", reason="another migration")
+    await client.resume_schedule("daily")
+    await client.resume_schedule("daily")
+    assert len(await client.backfill("daily", since=start - 60 * day, until=start)) == 60
+    assert await client.backfill("daily", since=start - 60 * day, until=start) == []
+    assert len(await client.backfill("daily", since=start - 62 * day, until=start)) == 2
+
+    assert [entry.action for entry in await client.audit()] == [
+        *["backfill"] * 2, "resume_schedule", *["pause_schedule"] * 2
+    ]  # fmt: skip
+    (schedule,) = await client.schedules()
+    assert schedule.counts.started == 62
+
+
 async def test_a_backfill_includes_since_and_not_until(harness: ClientHarness) -> None:
     job, start = harness.jobs.job(value), harness.time
     await harness.client.schedule("daily", job.bind(7), cron="@daily")

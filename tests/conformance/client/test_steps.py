@@ -147,6 +147,28 @@ async def test_messages_that_are_refused(harness: ClientHarness) -> None:
     assert await harness.client.send(chain, "x" * 200, {"text": "\u00e9 '\"\n", "n": [1, None, True]})
 
 
+@pytest.mark.parametrize("timeout", [None, 3600])
+async def test_a_job_that_waits_for_a_message_is_due_at_its_timeout_or_not_at_all(
+    harness: ClientHarness, timeout: float | None
+) -> None:
+    async def waiting(attempt: AttemptAdapter, number: int) -> Any:
+        return await attempt.call("receive", "go", str, timeout=timeout)
+
+    chain = await harness.client.start(harness.job(waiting).bind(7))
+    assert await _kinds(harness) == ["suspended"]
+
+    due = None if timeout is None else harness.time + timedelta(seconds=timeout)
+    found, explanation = await harness.client.get(chain), await harness.client.explain(chain)
+    report = await harness.client.report(chain.id)
+    assert (found.scheduled_at, found.job.scheduled_at, report.attempts[0].next_at) == (due, due, due)
+    assert (list(explanation.messages), explanation.message_timeout) == (["go"], due)
+    assert explanation.reasons[0].until == due
+
+    await harness.client.cancel(chain)
+    assert (await harness.now(chain)).scheduled_at == due
+    assert not (await harness.client.explain(chain)).messages
+
+
 async def test_a_timeout_of_a_receive_counts_from_the_first_wait(harness: ClientHarness) -> None:
     async def work(attempt: AttemptAdapter, number: int) -> Any:
         try:

@@ -70,5 +70,10 @@ async def ship(attempt: Attempt, order: int) -> str:
     return label
 
 
+@jobs.job
+async def sign(attempt: Attempt) -> str:
+    return await attempt.receive("signature", str, timeout=3600)
+
+
 def _charge(order: int) -> dict[str, Any]:
     return {"payment": order, "password": "open sesame"}

@@ -30,6 +30,7 @@ def test_a_scheduled_and_a_blocked_job(holdfast: CommandLine, client: SyncClient
     first = holdfast.json("explain", scheduled.id)["reasons"][0]
     second = holdfast.json("explain", blocked.id)["reasons"][0]
 
+    assert scheduled.scheduled_at is not None
     assert (first["kind"], first["until"]) == ("scheduled", scheduled.scheduled_at.isoformat())
     assert "That is in " in holdfast("explain", scheduled.id).out
     assert second["kind"] == "blocked"

@@ -1,9 +1,11 @@
 """`send`, `retry --from-step`, and steps in `show` and `report`."""
 
+import re
+
 from holdfast import SyncClient
 from holdfast.testing import drain_sync
 from tests.edges.cli.conftest import CommandLine
-from tests.edges.cli.shop import ship
+from tests.edges.cli.shop import ship, sign
 
 
 def test_messages_steps_and_a_retry_from_a_step(holdfast: CommandLine, client: SyncClient) -> None:
@@ -41,3 +43,28 @@ def test_messages_steps_and_a_retry_from_a_step(holdfast: CommandLine, client: S
 
     assert holdfast.json("wait", chain.id)["output"] == "A-17"
     assert "already finished" in holdfast("send", chain.id, "late", "1", exit=1).err
+
+
+def test_a_job_that_waits_for_a_message_is_shown_with_the_message_and_its_timeout(
+    holdfast: CommandLine, client: SyncClient
+) -> None:
+    endless, timed = client.start(ship.bind(order=7)), client.start(sign.bind())
+    drain_sync(client)
+
+    commands = ("show", "explain", "report", "list", "list --jobs", "status")
+    printed = {id: {each: _printed(holdfast, each, id) for each in commands} for id in (endless.id, timed.id)}
+
+    assert not [each for found in printed.values() for each, text in found.items() if "9999" in text]
+    assert re.search(r"waits for +the message label *\ntimeout +none *\n", printed[endless.id]["show"])
+    assert re.search(r"waits for +the message signature *\ntimeout +in (1h|59m\d+s|60m) *\n", printed[timed.id]["show"])
+    assert "when a message arrives" in printed[endless.id]["report"]
+    document = holdfast.json("show", endless.id)
+    assert (document["scheduled_at"], document["scheduled"], document["status"]) == (None, True, "pending")
+    assert document["explanation"]["messages"] == ["label"]
+    assert holdfast.json("report", endless.id)["attempts"][0]["next_at"] is None
+
+
+def _printed(holdfast: CommandLine, command: str, id: str) -> str:
+    """What a command prints, as text and in JSON."""
+    arguments = [*command.split(), *([id] if command in ("show", "explain", "report") else [])]
+    return holdfast(*arguments).out + holdfast(*arguments, "--json").out

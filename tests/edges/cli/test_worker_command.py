@@ -140,7 +140,7 @@ def test_a_worker_has_the_settings_of_the_file_like_a_supervised_one(passed_by: 
     assert (given["poll_without_wakeups"], given["poll_interval"]) == (0.5, 60)
     assert (given["renew_interval"], given["mismatch_timeout"]) == (2, 120)
     assert given["retry"] == Retry(max_attempts=2)
-    assert set(given["types"]) == {"add", "burst", "compare", "refuse", "rest", "forget", "login", "ship"}
+    assert set(given["types"]) == {"add", "burst", "compare", "refuse", "rest", "forget", "login", "ship", "sign"}
     assert logging.getLogger().level == logging.WARNING
     assert isinstance(logging.getLogger().handlers[0].formatter, JsonFormatter)
 

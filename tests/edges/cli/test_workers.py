@@ -94,3 +94,40 @@ def test_a_type_that_a_live_worker_declares_without_a_handler_is_external(
 
     assert (document["findings"], document["due"]) == ([], 0)
     assert document["types"][0]["external"] is True
+
+
+def test_doctor_top_and_backlog_leave_out_what_live_workers_declare_without_a_handler(
+    holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.stores.late_jobs.LATE", -1)
+    client.start(approve.bind(order=7))
+    assert "no live worker runs" in holdfast("doctor").out
+
+    with working(holdfast.store):
+        listed(holdfast)
+
+        findings = {each["subject"]: each for each in holdfast.json("doctor")["findings"]}
+        top, shown = holdfast.json("top", "--once"), holdfast("top", "--once").out
+        backlog = holdfast.json("backlog")
+
+    assert "approve" not in findings
+    assert (findings["oldest due job"]["level"], findings["oldest due job"]["detail"]) == ("ok", "none")
+    assert (top["due"], top["oldest_due_seconds"]) == (0, None)
+    assert (top["types"][0]["external"], top["types"][0]["due"]) == (True, 1)
+    assert "1 waits for an external completion" in shown
+    assert (backlog["due"], backlog["others"]["approve"]["due"]) == (0, 1)
+
+
+def test_a_type_that_the_app_only_declares_is_not_external_if_a_live_worker_runs_it(
+    holdfast: CommandLine, client: SyncClient
+) -> None:
+    client.start(add.bind(a=1))
+    client.pause("add")
+
+    with working(holdfast.store):
+        listed(holdfast)
+
+        declaring = ("--app", "tests.edges.cli.producer:jobs")
+        status = holdfast.json("status", *declaring)
+
+    assert status["types"][0]["external"] is False

@@ -78,7 +78,7 @@ class Job(ReadOnly):
     progress: models.Field[float | None, float | None] = models.FloatField(null=True)
     progress_note: models.Field[str | None, str | None] = models.TextField(null=True)
     created_at: models.Field[datetime, datetime] = MomentField("created")
-    scheduled_at: models.Field[datetime, datetime] = MomentField("due")
+    scheduled_at: models.Field[datetime, datetime | None] = MomentField("due")
     started_at: models.Field[datetime | None, datetime | None] = MomentField("started", null=True)
     finished_at: models.Field[datetime | None, datetime | None] = MomentField("finished", null=True)
     open_blockers: models.Field[int, int] = models.IntegerField()

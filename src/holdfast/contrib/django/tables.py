@@ -9,7 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import models
 
 from holdfast.contrib.django.configuration import configuration, vendor
-from holdfast.core.clock import to_datetime, to_micros
+from holdfast.core.clock import to_micros
+from holdfast.core.job import moment
 
 
 def table(name: str) -> str:
@@ -30,12 +31,15 @@ else:  # Django's fields are generic only for type checkers
 
 
 class MomentField(_Integer):
-    """A time that is stored as microseconds since 1970. Its values are aware datetimes."""
+    """A time that is stored as microseconds since 1970. Its values are aware datetimes.
+
+    None: there is none, or the job waits for a message without a timeout.
+    """
 
     description = "Microseconds since 1970"
 
     def from_db_value(self, value: int | None, expression: Any, connection: Any) -> datetime | None:
-        return None if value is None else to_datetime(value)
+        return moment(value)
 
     def get_prep_value(self, value: Any) -> Any:
         return to_micros(value) if isinstance(value, datetime) else super().get_prep_value(value)

@@ -87,7 +87,7 @@ class Instruments:
         about = _with_error(attributes("process", job.type), error)
         self._consumed.add(1, about)
         self._process.record(seconds, about)
-        if job.started_at is not None:
+        if job.started_at is not None and job.scheduled_at is not None:
             waited = (job.started_at - job.scheduled_at).total_seconds()
             self._wait.record(max(waited, 0.0), attributes("process", job.type))
 

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
 from holdfast.core.details import lanes_of
-from holdfast.core.explanation import Explanation
+from holdfast.core.explanation import NAMED_MESSAGES, Explanation
 from holdfast.core.job import Chain, Job, Report
 from holdfast.core.record import Status
 from holdfast.core.schedule import schedule_of
@@ -16,7 +16,7 @@ from holdfast.dashboard.access import Field
 from holdfast.dashboard.graph import Links, draw
 from holdfast.dashboard.pages.complete import waits_for_completion
 from holdfast.dashboard.pages.listing import shown_status
-from holdfast.dashboard.pages.steps import awaited_message, shown_steps
+from holdfast.dashboard.pages.steps import shown_steps
 from holdfast.dashboard.routing import get
 from holdfast.dashboard.schedules import find_schedule
 from holdfast.dashboard.timeline import timeline
@@ -71,7 +71,8 @@ async def _details(view: View, job: Job, report: Report, explanation: Explanatio
         "selected": job,
         "selected_status": shown_status(job),
         "explanation": _text(view, explanation),
-        "awaited": awaited_message(explanation),
+        "awaited": () if explanation is None else explanation.messages[:NAMED_MESSAGES],
+        "message_timeout": None if explanation is None else explanation.message_timeout,
         "steps": steps,
         "older_steps": older_steps,
         "attempts": attempts,

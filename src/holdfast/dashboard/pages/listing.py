@@ -115,9 +115,10 @@ def show_page(
 
 
 def shown_status(job: Job) -> str:
-    """The status of a job; "scheduled" if it is pending and due later."""
-    later = job.status is Status.PENDING and job.scheduled_at > datetime.now(UTC)
-    return "scheduled" if later else str(job.status)
+    """The status of a job; "scheduled" if it is pending and due later, or when a message arrives."""
+    due = job.scheduled_at
+    later = due is None or due > datetime.now(UTC)
+    return "scheduled" if job.status is Status.PENDING and later else str(job.status)
 
 
 def columns(query: Query) -> Sequence[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from starlette.responses import Response
 
 from holdfast.client.client_calls import Stats
+from holdfast.client.unserved import external_types, for_workers
 from holdfast.core.clock import to_datetime
 from holdfast.core.counter_report import Counters
 from holdfast.core.counters import Counts
@@ -30,10 +32,18 @@ class TypeRow:
     stats: TypeStats
     recent: Counts
     query: str
+    external: bool
+    """No worker runs it: its due jobs wait for a completion from outside."""
+
+    @property
+    def due(self) -> int:
+        """The jobs that wait for a worker."""
+        return 0 if self.external else self.stats.due
 
     @property
     def oldest_due(self) -> datetime | None:
-        return None if self.stats.oldest_due is None else to_datetime(self.stats.oldest_due)
+        since = None if self.external else self.stats.oldest_due
+        return None if since is None else to_datetime(since)
 
 
 async def show(view: View) -> Response:
@@ -44,15 +54,18 @@ async def show(view: View) -> Response:
     charts, since = await viewer.charts(day=day)
     workers = await viewer.workers()
     schedules = await viewer.schedules()
-    external = [job_type.name for job_type in view.settings.client.jobs if job_type.function is None]
+    declared = [job_type.name for job_type in view.settings.client.jobs if job_type.function is None]
+    external = external_types(workers, declared)
+    waiting = for_workers(stats.types, external)
     wrong = problems(stats, recent, workers, schedules, await viewer.findings_or_none(), external)
-    oldest = min((row.oldest_due for row in stats.types.values() if row.oldest_due and not row.paused), default=None)
-    types = _types(stats, recent)
+    oldest = min((row.oldest_due for row in waiting.values() if row.oldest_due), default=None)
+    types = _types(stats, recent, external)
     return view.page(
         "overview.html",
         day=day,
         mark="~" if viewer.approximate else "",
         stats=stats,
+        due=sum(row.due for row in waiting.values()),
         scheduled=sum(row.scheduled for row in stats.types.values()),
         oldest_due=None if oldest is None else to_datetime(oldest),
         recent=recent.counts,
@@ -72,14 +85,20 @@ async def show(view: View) -> Response:
     )
 
 
-def _types(stats: Stats, counters: Counters) -> list[TypeRow]:
+def _types(stats: Stats, counters: Counters, external: Collection[str]) -> list[TypeRow]:
     """All types: those with due jobs first, then those with the most work in the last hour."""
     empty = Counts()
     rows = [
-        TypeRow(name, row, found.counts if (found := counters.types.get(name)) else empty, str(Term("type", name)))
+        TypeRow(
+            name,
+            row,
+            found.counts if (found := counters.types.get(name)) else empty,
+            query=str(Term("type", name)),
+            external=name in external,
+        )
         for name, row in stats.types.items()
     ]
-    return sorted(rows, key=lambda row: (-row.stats.due, -row.recent.completed - row.recent.failed, row.name))
+    return sorted(rows, key=lambda row: (-row.due, -row.recent.completed - row.recent.failed, row.name))
 
 
 def _next_tick(schedules: list[Schedule]) -> datetime | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
 from holdfast.codec.codec import plain
-from holdfast.core.explanation import Explanation
 from holdfast.core.job import Job
 from holdfast.core.step_report import Step
 from holdfast.dashboard.redaction import ShownText
@@ -18,8 +16,6 @@ from holdfast.dashboard.view import View
 from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 
 MOST_STEPS = 200
-
-_AWAITED = re.compile(r"It waits for (?:the message|one of the messages) `([^`]{1,200})`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +41,6 @@ async def shown_steps(view: View, job: Job) -> tuple[list[ShownStep], int]:
         for step in steps[-MOST_STEPS:]
     ]
     return shown, max(0, len(steps) - MOST_STEPS)
-
-
-def awaited_message(explanation: Explanation | None) -> str | None:
-    """The first message that a job waits for, according to its explanation."""
-    reasons = () if explanation is None else explanation.reasons
-    found = (_AWAITED.match(reason.text) for reason in reasons if reason.kind == "message")
-    return next((match[1] for match in found if match is not None), None)
 
 
 async def send(view: View) -> Response:
