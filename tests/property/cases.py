@@ -16,7 +16,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.sqlite import SqliteStore
 from tests.property.pair import Pair
-from tests.servers.postgres import fresh_address
+from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import shared_redis
 
 

@@ -22,7 +22,7 @@ from holdfast.stores.memory.verbs.claim import _claim  # pyright: ignore[reportP
 def follow(model: MemoryStore, op: ClaimJobs, chosen: Sequence[str], rates: Collection[Lane]) -> list[Record]:
     """Claim the chosen jobs. AssertionError if the claim must not choose them, or must choose others as well.
 
-    `rates`: the rates of the store after the claim. Which job holds back others depends on the turns as well.
+    `rates`: the rates of the store after the claim. Which job reserves a rate depends on the turns as well.
     """
     state: State = model._state  # pyright: ignore[reportPrivateUsage]
     state.clock = model.clock
@@ -87,8 +87,8 @@ def _waits(state: State, job: Record, *, counted: bool = False) -> bool:
     return any(not lanes.lane(rule.lane).allows(track, waiting, state.now()) for rule in lanes.of[job.id].rules)
 
 
-def _held_back(state: State, job: Record, rates: Collection[Lane]) -> bool:
-    """Whether a heavy job of another track holds back this job, in one of these rates."""
+def _is_reserved(state: State, job: Record, rates: Collection[Lane]) -> bool:
+    """Whether a job of another track reserves one of these rates, so that this job must wait."""
     lanes, waiting = state.lanes.of[job.id], state.lanes._waiting_job(job)  # pyright: ignore[reportPrivateUsage]
     own = {rule.lane for rule in lanes.rules}
     return any(not replace(rate).allows(_track(lanes), waiting, state.now()) for rate in rates if rate.id in own)
@@ -122,7 +122,7 @@ def _track(lanes: JobLanes) -> Track:
 
 
 def _startable(state: State, op: ClaimJobs, rates: Collection[Lane] = ()) -> list[Record]:
-    """The due jobs that no lane holds back. The first job of a track that waits holds back the others.
+    """The due jobs that all lanes allow. If the first job of a track waits, the others wait too.
 
     A job that was released after its handler began does not count again, but its track may be parked at the rate.
     """
@@ -131,7 +131,7 @@ def _startable(state: State, op: ClaimJobs, rates: Collection[Lane] = ()) -> lis
     for job in _due(state, op):
         lanes = state.lanes.of.get(job.id)
         if lanes is None or (lanes.track not in parked and not _waits(state, job, counted=True)):
-            if lanes is None or not _held_back(state, job, rates):
+            if lanes is None or not _is_reserved(state, job, rates):
                 found.append(job)
         elif not any(rule.kind == "order" for rule in lanes.rules):
             parked.add(lanes.track)

@@ -260,7 +260,7 @@ def settled_together(type: str, kind: Kind, now: Micros, times: list[tuple[Micro
 
 
 def _letters(durations: list[Micros]) -> str:
-    """The letters of their buckets. The durations of a batch are often in the same one."""
+    """The letters of the buckets of these durations. The durations of a batch are often in one bucket."""
     first, last = bisect_left(BOUNDS, min(durations)), bisect_left(BOUNDS, max(durations))
     if first == last:
         return LETTERS[first] * len(durations)

@@ -52,29 +52,20 @@ def choose(
     job of each track in turn. The state of the lanes is changed.
 
     The choice ends early if a job that was not read may be better than the next one. `unread`: the highest priority of
-    further tracks, which were not read. `behind`: the same for the tracks that are parked at a lane.
+    further tracks, which were not read. `behind`: by lane, the highest priority of the tracks that stay parked there.
     """
     choice = Choice(lanes_next=lanes_next)
     by_priority: dict[int, deque[Track]] = {}
     for track in tracks:
         by_priority.setdefault(track.priority, deque()).append(track)
     unclaimed = Counter(plain)
-    hidden: int | None = None
-    best_behind = max(behind.values(), default=None)
+    others = _Unread(lanes, now, unread, behind)
     taken, room = choice.taken, limit
     for priority in sorted(by_priority.keys() | unclaimed.keys(), reverse=True):
         queue, left = by_priority.get(priority, deque[Track]()), unclaimed[priority]
         while room > 0 and (queue or left):
-            if not queue or hidden is not None or best_behind is not None:
-                at_least = priority + 1 if queue else priority
-                if hidden is not None and hidden >= at_least:
-                    return choice
-                if not queue and unread is not None and unread >= at_least:
-                    return choice
-                if best_behind is not None and best_behind >= at_least:
-                    best_behind = max((best for lane, best in behind.items() if lanes[lane].free(now)), default=None)
-                    if best_behind is not None and best_behind >= at_least:
-                        return choice
+            if others.may_precede(priority, has_tracks=bool(queue)):
+                return choice
             if left and not (queue and choice.lanes_next):
                 choice.plain += 1
                 room -= 1
@@ -89,8 +80,8 @@ def choose(
             job = track.jobs[0]
             if (full := _full_lane(track, job, lanes, now)) is not None:
                 choice.parked[track.id] = full
-                if hidden is None and len(track.lanes) > 1 and _hides_others(track, full, lanes, now):
-                    hidden = priority
+                if others.hidden is None and len(track.lanes) > 1 and _hides_others(track, full, lanes, now):
+                    others.hidden = priority
                 continue
             for lane in track.lanes:
                 lanes[lane].take(track, job, now)
@@ -100,6 +91,33 @@ def choose(
             if track.jobs or (track.more and all(lanes[lane].has_room_after(job, now) for lane in track.lanes)):
                 queue.append(track)
     return choice
+
+
+class _Unread:
+    """The highest priorities of jobs that the claim did not read, and that may start now."""
+
+    def __init__(self, lanes: Mapping[str, Lane], now: Micros, tracks: int | None, behind: Mapping[str, int]) -> None:
+        self.hidden: int | None = None
+        """Of tracks at a lane where a track that waits for another lane has left room."""
+        self._tracks = tracks
+        self._lanes, self._now, self._behind = lanes, now, behind
+        self._best_behind = max(behind.values(), default=None)
+
+    def may_precede(self, priority: int, *, has_tracks: bool) -> bool:
+        """Whether a job that was not read may be better than the next one of this priority.
+
+        `has_tracks`: tracks of this priority are left. Then only a higher priority is better.
+        """
+        at_least = priority + 1 if has_tracks else priority
+        if self.hidden is not None and self.hidden >= at_least:
+            return True
+        if not has_tracks and self._tracks is not None and self._tracks >= at_least:
+            return True
+        if self._best_behind is None or self._best_behind < at_least:
+            return False
+        lanes, now = self._lanes, self._now  # `choose` has changed the lanes
+        self._best_behind = max((best for lane, best in self._behind.items() if lanes[lane].free(now)), default=None)
+        return self._best_behind is not None and self._best_behind >= at_least
 
 
 def _full_lane(track: Track, job: WaitingJob, lanes: Mapping[str, Lane], now: Micros) -> str | None:

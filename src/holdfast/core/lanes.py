@@ -4,9 +4,10 @@ Jobs of one type and priority that have the same lanes form a *track*. If the fi
 all jobs of the track must. So a claim reads tracks, not the jobs that wait. A track that must wait is *parked* at the
 lane that it waits for, and is read again when that lane has changed.
 
-A job that waits for its weight in a rate *holds back* the other jobs of the lane with the same or a lower priority:
-otherwise a stream of light jobs would starve it. They wait until it has begun, but not longer than one interval after
-the time at which the rate allows it: it may have been cancelled, or no worker may claim its type.
+A job that waits for its weight in a rate *reserves* the lane: other jobs of the lane with the same or a lower priority
+must wait. Otherwise a stream of light jobs would starve it. The reservation ends when the job begins, but not later
+than one interval after the time at which the rate allows the job: it may have been cancelled, or no worker may claim
+its type.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def lane_id(name: str, key: str) -> str:
 def job_lanes(type: str, priority: int, rules: tuple[LaneRule, ...], fair: str) -> JobLanes:
     """The lanes of a job of this type and priority. The same lanes give the same track in every process.
 
-    Rates come last: a job that waits for another lane does not hold back its rates. Jobs that a rate does not count
-    have tracks of their own, because they do not wait for it.
+    Rates come last: a job that waits for another lane reserves no rate. Jobs that a rate does not count have tracks of
+    their own, because they do not wait for it.
     """
     rules = tuple(sorted(rules, key=lambda rule: rule.kind == "rate"))
     parts = (type, priority, fair, *(part for rule in rules for part in (rule.kind, rule.lane, rule.weight > 0)))
@@ -125,10 +126,10 @@ class Lane(msgspec.Struct, gc=False):
     """Set by a claim: when a rate allows the first of the jobs that it refused."""
     wakes: bool = False
     """Whether the stored lane has a time at which it is to be read again."""
-    held_by: str | None = None
-    """Of a rate: the track of a job that waits for its weight. It holds back jobs of its priority or a lower one."""
-    held_priority: int = 0
-    held_at: Micros = 0
+    reserved_by: str | None = None
+    """Of a rate: the track of the job that reserves it. Jobs of other tracks with this priority or a lower one wait."""
+    reserved_priority: int = 0
+    reserved_at: Micros = 0
     """When the rate allows that job."""
 
     @property
@@ -150,14 +151,14 @@ class Lane(msgspec.Struct, gc=False):
                 return max(0, left // interval(1, number=self.number, per=self.per))
 
     def has_room_after(self, job: WaitingJob, now: Micros) -> bool:
-        """Whether the lane may allow the next job of a track, after this one. A rate that did not count it may."""
+        """Whether the lane may allow the next job of a track after this one. A rate that did not count this one may."""
         uncounted = self.kind == "rate" and (not job.counts or job.weights.get(self.id) == 0)
         return uncounted or self.free(now) > 0
 
     def allows(self, track: Track, job: WaitingJob, now: Micros) -> bool:
         """Whether this job of the track may start now, as far as this lane is concerned.
 
-        If a rate does not allow it, the job holds back those that come after it.
+        A job that a rate does not allow yet may reserve the rate.
         """
         match self.kind:
             case "limit":
@@ -174,20 +175,21 @@ class Lane(msgspec.Struct, gc=False):
                 return at <= now
 
     def _allows_at(self, track: Track, weight: int, now: Micros) -> Micros:
-        """The first time at which a rate may allow this weight. A job that waits for more than 1 holds back others."""
-        one = interval(1, number=self.number, per=self.per)
-        if self.held_by not in (None, track.id) and track.priority <= self.held_priority and now < self.held_at + one:
-            return self.held_at if now < self.held_at else self.held_at + one
+        """The first time at which a rate may allow this weight. A job that waits for more than 1 reserves the rate."""
+        if self.reserved_by not in (None, track.id) and track.priority <= self.reserved_priority:
+            end = self.reserved_at + interval(1, number=self.number, per=self.per)
+            if now < end:
+                return self.reserved_at if now < self.reserved_at else end
         at = rate_allows_at(self.tat, now, number=self.number, per=self.per, burst=self.burst, weight=weight)
         assert at is not None
         # A weight above the burst can never begin: the burst was lowered after the start.
         if at > now and 1 < weight <= self.burst:
-            self.held_by, self.held_priority, self.held_at = track.id, track.priority, at
+            self.reserved_by, self.reserved_priority, self.reserved_at = track.id, track.priority, at
         return at
 
-    def holder(self, now: Micros) -> str | None:
-        """The track of the job that holds back others, if the rate allows it now."""
-        return self.held_by if self.number > 0 and now >= self.held_at else None
+    def reserving(self, now: Micros) -> str | None:
+        """The track of the job that reserves the rate, if the rate allows this job now."""
+        return self.reserved_by if self.number > 0 and now >= self.reserved_at else None
 
     def take(self, track: Track, job: WaitingJob, now: Micros) -> None:
         """Let this job of the track start."""
@@ -195,8 +197,8 @@ class Lane(msgspec.Struct, gc=False):
             self.running += 1
         elif job.counts and (weight := job.weights.get(self.id, 1)):
             self.tat = max(self.tat, now) + interval(weight, number=self.number, per=self.per)
-            if self.held_by == track.id:
-                self.held_by = None
+            if self.reserved_by == track.id:
+                self.reserved_by = None
 
 
 class LaneFacts(NamedTuple):

@@ -68,7 +68,7 @@ class JobType(Generic[P, Q, T_co, Required]):
         self.limits = self._checked_limits()
         self.blockers = declared_blockers(options.blockers)
         self.plain_job = self._plain_job()
-        """A new job of this type without its id and input; None if they are not all that its jobs differ in."""
+        """A new job of this type without its id and input. None if jobs of the type differ in more than these two."""
         self.function: Callable[..., Any] | None = None
         self._continues: Any = Any
         self.conclude: Conclude | None = None

@@ -413,7 +413,7 @@ create table "holdfast".lane (
     override bigint,
     -- When to read the tracks that are parked here again.
     wake_at bigint,
-    -- Of a rate: the track, the priority and the time of a job that waits for its weight and holds back others, as JSON.
+    -- The reservation of a rate: the track, the priority and the time of the job that waits for its weight, as JSON.
     hold text
 ) with (fillfactor = 70);
 create index lane_wake on "holdfast".lane (wake_at) where wake_at is not null;
@@ -514,7 +514,7 @@ begin
     return ordered;
 end $$;
 
--- Check the lanes of a new job, and let it take its places. Called by the statement that inserts jobs: the condition of a
+-- Check the lanes of a new job, and write its places. Called by the statement that inserts jobs: the condition of a
 -- trigger would be prepared for each insert, also of jobs without lanes. Returns true.
 create function "holdfast".enter_lanes(job_seq bigint, job_chain text, job_index integer, job_details text)
     returns boolean language plpgsql volatile as $$

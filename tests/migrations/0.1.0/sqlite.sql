@@ -250,7 +250,7 @@ create table holdfast_lane (
     override integer,
     -- When to read the tracks that are parked here again.
     wake_at integer,
-    -- Of a rate: the track, the priority and the time of a job that waits for its weight and holds back others, as JSON.
+    -- The reservation of a rate: the track, the priority and the time of the job that waits for its weight, as JSON.
     hold text
 ) without rowid;
 create index holdfast_lane_wake on holdfast_lane (wake_at) where wake_at is not null;
@@ -311,7 +311,7 @@ create table holdfast_lane_change (
 create table holdfast_turn (turn integer not null, lanes_next integer not null);
 insert into holdfast_turn (turn, lanes_next) values (0, 0);
 
--- An insert makes a track ready, and creates it if needed: a job in it has become pending, or is pending no more.
+-- An insert makes a track ready, and creates it if needed: a job in it has become pending, or is no longer pending.
 -- A track stays as it is if a claim reads it already, or if it is parked at a limit or a rate.
 create view holdfast_track_change as select track, details from holdfast_job where track is not null;
 create trigger holdfast_track_changed instead of insert on holdfast_track_change
@@ -343,8 +343,8 @@ end;
 
 -- A trigger takes a fifth of the time of a settlement even if its condition is false. So the triggers of lanes run only for
 -- statements that name track: all that change the status or the due time of a job that may have lanes (`track = track`).
--- Claims do not name it, nor do completions of jobs without lanes and of jobs that hold a lane by their row alone. There is no trigger for inserts: the plan of
--- an insert writes the tracks and the places of jobs with lanes.
+-- Claims do not name track. Completions do not name it for jobs without lanes, nor for jobs with the permit in their row.
+-- There is no trigger for inserts: the plan of an insert writes the tracks and the places of jobs with lanes.
 create trigger holdfast_lanes_pending after update of track on holdfast_job
     when new.track is not null and new.status = 'pending' begin
     insert into holdfast_track_change (track, details) values (new.track, new.details);

@@ -32,6 +32,7 @@ class SetLimit(Operation[None], frozen=True):
     """Set the number of a limit, or of one lane of it, until it is reset. None resets it to the declared number.
 
     A number of 0 pauses. Running jobs continue. Raises LimitNotFound, and ValueError for an order and a number above 0.
+    If the number is set already, nothing changes. Of two callers that set the same number, one makes the change.
     """
 
     verb: ClassVar = "set_limit"
@@ -102,7 +103,10 @@ class GetLanes(Operation[list[LaneFacts]], frozen=True):
 
 
 class SkipJobs(Operation[list[Record]], frozen=True):
-    """Let failed jobs hold their orders no longer. All or none. Raises JobNotFound or NotPending."""
+    """Let failed jobs hold their orders no longer. All or none. Raises JobNotFound or NotPending.
+
+    A job that holds no order does not change.
+    """
 
     verb: ClassVar = "skip"
     job_ids: tuple[str, ...]

@@ -12,7 +12,7 @@ from holdfast.core.details import lanes_of
 from holdfast.core.lanes import SEPARATOR, JobLanes, Lane, LaneRule, WaitingJob, interval, rate_allows_at
 from holdfast.core.record import Record, Status
 from holdfast.stores.limit_reports import LimitRow
-from holdfast.stores.memory.rate_hold import RateHold
+from holdfast.stores.memory.rate_reservation import RateReservation
 from holdfast.stores.memory.tracks import StoredTrack, Tracks
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Lanes:
         self.overrides: dict[str, int] = {}
         """The number of a single lane that an operator has set."""
         self.tats: dict[str, Micros] = {}
-        self.holds: dict[str, RateHold] = {}
+        self.reservations: dict[str, RateReservation] = {}
         self.counted: dict[str, int] = {}
         """Job to the number of the attempt that its rates have counted."""
         self.skipped: dict[str, bool] = {}
@@ -57,8 +57,8 @@ class Lanes:
         found = Lane(lane, limit.kind, number, limit.per, limit.burst, self.tats.get(lane, 0))
         found.running, found.front = len(self.holders.get(lane, ())), self.front(lane)
         found.parked = self.tracks.has_parked(lane)
-        if hold := self.holds.get(lane):
-            found.held_by, found.held_priority, found.held_at = hold
+        if reservation := self.reservations.get(lane):
+            found.reserved_by, found.reserved_priority, found.reserved_at = reservation
         return found
 
     def front(self, lane: str) -> str | None:
@@ -166,7 +166,7 @@ class Lanes:
             if at is not None:
                 heapq.heappush(self._wakes, (at, lane))
         state.hints.due.update(self.tracks.unpark(lane, room))
-        stored = self.tracks.by_id.get(found.holder(now) or "")
+        stored = self.tracks.by_id.get(found.reserving(now) or "")
         if stored is not None and stored.parked == lane:
             self.tracks.make_ready(stored)
             state.hints.due.add(stored.track.type)
@@ -176,10 +176,11 @@ class Lanes:
         if lane.kind != "rate":
             return
         state.set(self.tats, lane.id, lane.tat)
-        if lane.held_by is not None:
-            state.set(self.holds, lane.id, RateHold(lane.held_by, lane.held_priority, lane.held_at))
-        elif lane.id in self.holds:
-            state.drop(self.holds, lane.id)
+        if lane.reserved_by is not None:
+            reservation = RateReservation(lane.reserved_by, lane.reserved_priority, lane.reserved_at)
+            state.set(self.reservations, lane.id, reservation)
+        elif lane.id in self.reservations:
+            state.drop(self.reservations, lane.id)
         if lane.wake_at is not None:
             heapq.heappush(self._wakes, (lane.wake_at, lane.id))
 

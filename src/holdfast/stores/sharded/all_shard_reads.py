@@ -52,7 +52,7 @@ def read_all(routing: Routing, operation: Operation[Any], up: Sequence[str]) -> 
         case GetSchedules(names=wanted):
             return _get_schedules(routing, operation, wanted)
         case GetErrors(limit=limit):
-            # A group may be frequent on all shards together and on none alone, so all groups are read.
+            # A group may be frequent on all shards together and rare on each of them, so all groups are read.
             every = replace(operation, limit=MOST_GROUPS + 1)
             return _merged(names, every, lambda found: merging.errors(found, limit))
         case GetAudit(limit=limit):

@@ -23,7 +23,7 @@ from holdfast.core.details import lanes_of
 from holdfast.core.lane_choice import jobs_to_read
 from holdfast.core.lanes import Track, WaitingJob, fair_prefix, interval, rate_allows_at
 from holdfast.stores.sql.lane_pass import Pass, own_lane
-from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow, lane_state, stored_hold
+from holdfast.stores.sql.lane_rows import JobRow, TrackRow, WakingRow, lane_state, stored_reservation
 from holdfast.stores.sql.plan import Many, PlanContext, Row, Statement
 
 R = TypeVar("R")
@@ -197,7 +197,7 @@ class LaneClaims:
                 continue
             if lane.wake_at is None and lane.parked and lane.free(now) == 0:
                 lane.wake_at = rate_allows_at(lane.tat, now, number=lane.number, per=lane.per, burst=lane.burst)
-            lanes.append({"lane": lane.id, "tat": lane.tat, "wake_at": lane.wake_at, "hold": stored_hold(lane)})
+            lanes.append({"lane": lane.id, "tat": lane.tat, "wake_at": lane.wake_at, "hold": stored_reservation(lane)})
         if lanes:
             yield self.rows_instruction("lane_save", lanes)
 
@@ -253,7 +253,7 @@ class LaneClaims:
             if lane.parked and lane.id not in just_parked and lane.free(context.now)
         }
         orders = [lane for lane in room if found.lanes[lane].kind == "order"]
-        fronts = self._held_back(context, found)
+        fronts = self._reserving(context, found)
         for lane in orders:
             row = found.fronts.get(found.lanes[lane].front or "")
             if row is not None:
@@ -269,16 +269,16 @@ class LaneClaims:
             context.hints.due.update(type for _, type in pairs)
             found.changed = True
 
-    def _held_back(self, context: PlanContext, found: Pass) -> list[dict[str, Any]]:
-        """The tracks of jobs that hold back others and may start now. This worker may not claim their types."""
-        holders: list[dict[str, Any]] = []
+    def _reserving(self, context: PlanContext, found: Pass) -> list[dict[str, Any]]:
+        """The tracks of jobs that reserve a rate and may start now. Perhaps this worker does not claim their types."""
+        reserving: list[dict[str, Any]] = []
         for lane in found.lanes.values() if "rate" in found.kinds else ():
-            holder = lane.holder(context.now) if lane.kind == "rate" and lane.parked else None
-            if holder is not None and lane.id in found.choice.parked.values():
-                holders.append({"lane": lane.id, "track": holder})
+            track = lane.reserving(context.now) if lane.kind == "rate" and lane.parked else None
+            if track is not None and lane.id in found.choice.parked.values():
+                reserving.append({"lane": lane.id, "track": track})
                 context.hints.anything = True
                 found.changed = True
-        return holders
+        return reserving
 
 
 def _order(found: Pass, track: Track) -> str | None:

@@ -38,12 +38,12 @@ class Pass:
     records: dict[int, Row] = field(default_factory=dict[int, Row])
     """On SQLite: the records of jobs that were read with their tracks, each of which has one lane, and no rate."""
     behind: dict[str, int] = field(default_factory=dict[str, int])
-    """Lane at which further tracks are parked that may have been woken, to their highest possible priority."""
+    """By lane, the highest possible priority of the tracks that stay parked there and are not read."""
     waits: dict[str, str] = field(default_factory=dict[str, str])
     """Track to its order, if a job of the order is running."""
 
     def note_behind(self, pairs: Iterable[WakingRow], woken: Sequence[TrackRow]) -> None:
-        """Note the lanes at which more tracks may be parked than were woken."""
+        """Note the lanes at which more tracks may be parked than the claim reads."""
         priorities: dict[tuple[str | None, str], list[int]] = {}
         for row in woken:
             priorities.setdefault((row.parked, row.type), []).append(row.priority)
@@ -85,7 +85,7 @@ def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, l
 
 
 def own_lane(found: Pass, track: Track) -> str | None:
-    """The lane that a running job of this track holds by its row alone: a limit or order, if it has no other lane."""
+    """The lane whose permit is in the row of a running job of this track: a limit or order, if it has no other lane."""
     lanes = track.lanes
     return lanes[0] if len(lanes) == 1 and found.lanes[lanes[0]].kind != "rate" else None
 

@@ -10,7 +10,7 @@ from holdfast.core.clock import Micros
 from holdfast.core.lanes import Lane
 from holdfast.stores.sql.plan import Row
 
-_HOLD = msgspec.json.Decoder(tuple[str, int, Micros])
+_RESERVATION = msgspec.json.Decoder(tuple[str, int, Micros])
 
 
 class WakingRow(msgspec.Struct, gc=False):
@@ -34,8 +34,8 @@ class TrackRow(msgspec.Struct, gc=False):
     """JSON: the ids of the lanes."""
     turn: int
     parked: str | None
-    alone: str | None = None
-    """On SQLite: the kind of its lane, if it has one lane and it is a limit or an order."""
+    only_kind: str | None = None
+    """On SQLite: the kind of its only lane, if this is a limit or an order. None if it has several lanes."""
     seq: int = 0
     """On SQLite."""
 
@@ -54,19 +54,19 @@ class JobRow(msgspec.Struct, gc=False):
     scheduled_at: Micros
     type: str
     following: Micros | msgspec.UnsetType | None = msgspec.UNSET
-    """When the first job of the track is due that the statement did not ask for. Not in `order_jobs` of PostgreSQL."""
+    """When the first job after those of the statement is due. Not in `order_jobs` of PostgreSQL."""
 
 
 def lane_state(row: Row) -> Lane:
     """A row of `lanes_state`. SQLite has numbers for truth values."""
-    id, kind, number, per, burst, tat, running, front, parked, wakes, hold = row
+    id, kind, number, per, burst, tat, running, front, parked, wakes, reservation = row
     lane = Lane(id, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes))
-    if hold is not None:
-        lane.held_by, lane.held_priority, lane.held_at = _HOLD.decode(hold)
+    if reservation is not None:
+        lane.reserved_by, lane.reserved_priority, lane.reserved_at = _RESERVATION.decode(reservation)
     return lane
 
 
-def stored_hold(lane: Lane) -> str | None:
-    """The job that holds back others in a rate: its track, its priority, and when the rate allows it."""
-    held: tuple[Any, ...] = (lane.held_by, lane.held_priority, lane.held_at)
-    return None if lane.held_by is None else msgspec.json.encode(held).decode()
+def stored_reservation(lane: Lane) -> str | None:
+    """The reservation of a rate: the track of its job, the priority, and when the rate allows the job."""
+    values: tuple[Any, ...] = (lane.reserved_by, lane.reserved_priority, lane.reserved_at)
+    return None if lane.reserved_by is None else msgspec.json.encode(values).decode()

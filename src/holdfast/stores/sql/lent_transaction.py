@@ -76,7 +76,7 @@ class TransactionIdentity:
         self.holds_locks = False
         """Whether an earlier operation acquired locks in it. The end of the transaction releases them."""
         self.id: int | None = None
-        """The transaction id, for a store that has one. None before an operation that later ones belong to."""
+        """The transaction id, for a store that has one. None before the first `LockChain` or `Guard`."""
         self.borrowed = False
         """Whether the transaction is the application's own, of `completing(tx=...)`."""
 

@@ -33,8 +33,8 @@ class LimitPlans:
                 yield Statement(self._sql["limit_declare"], parameters)
                 yield from self.wake(context, each.name)
 
-    def set_number(self, context: PlanContext, op: SetLimit) -> LanePlan[None]:
-        """Set or reset the number of a limit or of a lane."""
+    def set_number(self, context: PlanContext, op: SetLimit) -> LanePlan[bool]:
+        """Set or reset the number of a limit or of a lane. Returns whether it has changed."""
         kinds = {row[0]: row[1] for row in (yield Statement(self._sql["limits_read"]))}
         if op.name not in kinds:
             rule = (yield from self._waiting_rules()).get(op.name)
@@ -44,11 +44,23 @@ class LimitPlans:
             new = {"name": op.name, "kind": rule.kind, "number": rule.number, "per": rule.per, "burst": rule.burst}
             yield Statement(self._sql["limits_add"], {"limits": as_text([new])})
         check_override(op.name, kinds[op.name], op.number)
-        if op.key is None:
-            yield Statement(self._sql["limit_override"], {"name": op.name, "number": op.number})
-        else:
-            yield Statement(self._sql["lane_override"], {"lane": lane_id(op.name, op.key), "number": op.number})
+        changed = yield from self._write_number(op)
+        # Without a change too: a caller that set the number before may have ended before it woke the lanes.
         yield from self.wake(context, op.name)
+        return changed
+
+    def _write_number(self, op: SetLimit) -> LanePlan[bool]:
+        before = yield Statement(self._sql["limit_number"], {"name": op.name})
+        if op.key is None:
+            written = Statement(self._sql["limit_override"], {"name": op.name, "number": op.number})
+        else:
+            lane = lane_id(op.name, op.key)
+            before = yield Statement(self._sql["lane_number"], {"lane": lane})
+            written = Statement(self._sql["lane_override"], {"lane": lane, "number": op.number})
+        if (before[0][0] if before else None) == op.number:
+            return False
+        yield written
+        return True
 
     def wake(self, context: PlanContext, name: str) -> LanePlan[None]:
         """Read the lanes of a limit again: its number has changed."""
@@ -98,7 +110,7 @@ class LimitPlans:
 
 def _declared(row: Row, rule: LaneRule) -> Row:
     """A row of `lanes_state`, with the numbers of the rule if the store does not know the limit yet."""
-    lane, kind, *_, tat, running, front, parked, wakes, hold = row
+    lane, kind, *_, tat, running, front, parked, wakes, reservation = row
     if kind is not None:
         return row
-    return (lane, rule.kind, rule.number, rule.per, rule.burst, tat, running, front, parked, wakes, hold)
+    return (lane, rule.kind, rule.number, rule.per, rule.burst, tat, running, front, parked, wakes, reservation)

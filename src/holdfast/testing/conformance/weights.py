@@ -1,4 +1,4 @@
-"""Weights: a job that waits for its weight in a rate holds back the jobs of the lane that come after it."""
+"""Weights: a job that waits for its weight reserves the rate, so that jobs of the lane that come after it wait."""
 
 from __future__ import annotations
 

@@ -31,6 +31,9 @@ def set_limit(state: State, op: SetLimit) -> None:
     if limit is None:
         raise LimitNotFound(op.name)
     check_override(op.name, limit.kind, op.number)
+    before = limit.override if op.key is None else lanes.overrides.get(lane_id(op.name, op.key))
+    if before == op.number:
+        return
     if op.key is None:
         state.set(lanes.limits, op.name, limit._replace(override=op.number))
     elif op.number is None:
@@ -64,8 +67,9 @@ def get_lanes(state: State, op: GetLanes) -> list[LaneFacts]:
 def skip(state: State, op: SkipJobs) -> list[Record]:
     jobs = state.jobs_with_status(op.job_ids, (Status.FAILED,), "failed")
     for job in jobs:
-        state.lanes.skip(state, job)
-    write_audit(state, op.audit, "skip", [(job.id, job.chain_id) for job in jobs])
+        if state.lanes.held_orders(state, job):
+            state.lanes.skip(state, job)
+            write_audit(state, op.audit, "skip", [(job.id, job.chain_id)])
     return jobs
 
 

@@ -7,7 +7,7 @@
 -- materialized: without it the planner may lock and claim more rows than the limit.
 -- One ordered index scan per level, so that neither the backlog nor jobs scheduled for later are read.
 -- After `limit` jobs, up to `ahead` more are claimed, if the terms of these jobs and of all better ones allow it.
--- Only jobs without lanes. If jobs with lanes may be claimed too, `alone` returns none: see claim_lanes.
+-- Only jobs without lanes. `unless_lanes`: claim none if jobs with lanes may be claimed too. See claim_lanes.
 -- order by track, which is null: with this column, the order is that of the index.
 with recursive clock as materialized (
     select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
@@ -25,7 +25,7 @@ with recursive clock as materialized (
     select terms.type, terms.lease, terms.max_attempts, terms.ahead
       from unnest(:types::text[], :leases::bigint[], :limits::bigint[], :aheads::boolean[])
            terms (type, lease, max_attempts, ahead), lanes
-     where terms.type not in (select paused.type from holdfast.paused) and not (:alone::boolean and lanes.present)
+     where terms.type not in (select paused.type from holdfast.paused) and not (:unless_lanes::boolean and lanes.present)
 ), level (type, priority) as (
     select wanted.type, (select job.priority from holdfast.job
                           where job.status = 'pending' and job.type = wanted.type and job.track is null

@@ -1,11 +1,11 @@
 -- lanes_admit: add the tracks of new jobs, with their lanes and limits. A statement of its own: the rows are visible to all
 -- when a claim locks them. Returns the types, and the number of the next turn.
 -- A track that exists is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate,
--- stays. Such a track is not even locked, unless a transaction that has not ended has locked it (`xmax`): that may be a claim
+-- stays as it is. Such a track is not even locked, unless a transaction that has not ended has locked it (`xmax`): that may be a claim
 -- that is about to delete it. Then this statement waits, and `known` does not have the track. A claim that locks the track
 -- later reads its jobs after that, so it finds the new one.
--- By ctid, as the next statement: the rows are locked, so no transaction moves them. The planner, which may expect few new
--- rows, would compare each of them with all of the array.
+-- By ctid, as in the next statement: the rows are locked, so their ctids do not change. By seq, the planner might expect
+-- few new rows, and compare each of them with the whole array.
 -- synchronous_commit: after a crash of the server, either both the changes and the tracks are lost, or neither.
 with begun as materialized (
     select holdfast.clock(null) * 4096 as turn, age(pg_snapshot_xmin(pg_current_snapshot())::xid) as oldest,

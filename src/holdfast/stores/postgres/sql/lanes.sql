@@ -22,8 +22,8 @@ with taken as materialized (
 )
 select changed.lane, taken.refund from taken cross join unnest(taken.lanes) changed (lane)
 
--- lanes_waking: the lanes of these where tracks are parked, with the types of the tracks; those of these that other claims have
--- locked; and the lanes whose time has come.
+-- lanes_waking: of these lanes, those where tracks are parked, with the types of the tracks, and those that other claims have
+-- locked. Also all lanes whose time has come.
 -- The last column: for how many jobs the lane has room. A rate has room for one. The lanes are not locked yet: the number
 -- only decides how many tracks are read.
 -- Another claim may park a track at one of these lanes: it has read the lane before the change, and is not committed yet. Then

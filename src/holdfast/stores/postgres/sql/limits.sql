@@ -8,6 +8,13 @@ values (:name::text, :kind::text, :number::bigint, :per::bigint, :burst::bigint)
 -- limits_read: all limits.
 select limits.name, limits.kind, limits.declared, limits.per, limits.burst, limits.override from holdfast.limits order by limits.name
 
+-- limit_number: the number of an operator for a limit, if there is one. The lock admits one change of a limit and its
+-- lanes at a time, so that of two callers who set the same number one makes the change.
+select limits.override from holdfast.limits where limits.name = :name::text for no key update
+
+-- lane_number: the number of an operator for a lane.
+select lane.override from holdfast.lane where lane.lane = :lane::text
+
 -- limit_override: set or reset the number of a limit.
 update holdfast.limits set override = :number::bigint where limits.name = :name::text
 
@@ -58,14 +65,17 @@ select changed.lane, sum(lane_change.refund)::bigint
  where lane_change.refund is not null and changed.lane = any(array(select json_array_elements_text(:lanes::json)))
  group by changed.lane
 
--- skip: let failed jobs leave their orders.
+-- skip: let failed jobs leave their orders. Returns the jobs that had a place.
 with left_places as (
     delete from holdfast.place
      using holdfast.job
      where job.seq = any(:seqs::bigint[]) and place.chain_id = job.chain_id and (place.chain or place.position = job.seq)
-    returning place.lane
+    returning place.lane, job.id
+),
+changed as (
+    insert into holdfast.lane_change (lanes) select array[left_places.lane] from left_places
 )
-insert into holdfast.lane_change (lanes) select array[left_places.lane] from left_places
+select distinct left_places.id from left_places
 
 -- held_orders: failed jobs that hold a place in an order.
 select place.lane, job.id

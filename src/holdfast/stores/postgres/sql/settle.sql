@@ -4,8 +4,8 @@
 -- skip locked: a locked job is not waited for while others are locked. Skipped jobs are missing in the result.
 -- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
 -- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
--- `freed`: the change of the lanes that jobs held by themselves, which the trigger of lanes then does not write. `left_orders`:
--- the places of these jobs. Both are left to the trigger if the chain goes on, or keeps an order of an earlier job.
+-- `freed`: the change of the lanes whose permits are in the rows of these jobs. `left_orders`: the places of these jobs. The
+-- trigger of lanes writes both if the chain continues, or keeps an order of an earlier job; otherwise it does not.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (

@@ -44,7 +44,7 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         "ahead": op.ahead,
         "worker": op.worker,
         "token": op.token,
-        "alone": True,
+        "unless_lanes": True,
         "finds_new": op.finds_new,
     }
     if op.limit and context.scan_starts.took_lanes == parameters["types"]:
@@ -79,7 +79,7 @@ def _claim_from(
         return (yield from claim_with_lanes(context, op, parameters))
     types, priorities, scheduled, seqs = (list(column) for column in zip(*starts, strict=True))
     parameters = parameters | {"scanned": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
-    del parameters["alone"]
+    del parameters["unless_lanes"]
     claimed, *_ = _claimed(context, (yield Statement(_CLAIM_FROM, parameters)))
     context.scan_starts.advance(claimed)
     return claimed

@@ -89,7 +89,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
             for job in jobs:
                 context.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
         if choice.plain:
-            given = {"limit": choice.plain, "ahead": 0, "alone": False, "now": context.now}
+            given = {"limit": choice.plain, "ahead": 0, "unless_lanes": False, "now": context.now}
             rows = yield Statement(_CLAIM, {**parameters, **given})
             plain_jobs = [record(row) for row in rows if row[0] is not None]
             jobs += sorted(plain_jobs, key=lambda job: (-job.priority, job.scheduled_at, job.seq))

@@ -29,8 +29,8 @@ def declare_limits(context: PlanContext, op: DeclareLimits) -> Plan[None]:
 
 def set_limit(context: PlanContext, op: SetLimit) -> Plan[None]:
     yield from context.begin()
-    yield from _PLANS.set_number(context, op)
-    yield from write_audit(context, op.audit, op.action, [(op.name, None)])
+    if (yield from _PLANS.set_number(context, op)):
+        yield from write_audit(context, op.audit, op.action, [(op.name, None)])
     yield Commit()
     yield from _wake_again(context, [op.name])
 
@@ -46,9 +46,10 @@ def get_lanes(context: PlanContext, op: GetLanes) -> Plan[list[LaneFacts]]:
 def skip(context: PlanContext, op: SkipJobs) -> Plan[list[Record]]:
     yield from context.begin()
     jobs, _ = yield from lock_jobs(context, op.job_ids, ("failed",), wanted="failed", blockers=False)
-    yield Statement(_SKIP, {"seqs": [job.seq for job in jobs.values()]})
+    skipped = {id for (id,) in (yield Statement(_SKIP, {"seqs": [job.seq for job in jobs.values()]}))}
     yield from announce_releases(context, SQL)
-    yield from write_audit(context, op.audit, "skip", [(id, jobs[id].chain_id) for id in dict.fromkeys(op.job_ids)])
+    entries = [(id, jobs[id].chain_id) for id in dict.fromkeys(op.job_ids) if id in skipped]
+    yield from write_audit(context, op.audit, "skip", entries)
     return (yield from updated_records(context, op.job_ids, jobs))
 
 

@@ -27,7 +27,7 @@ class Wanted(NamedTuple):
     """Jobs to lock, by what must not happen to them meanwhile."""
 
     changed: Collection[int]
-    """Jobs that will change: no other operation changes or keeps them."""
+    """Jobs that will change: no other operation may change them, or lock them as kept."""
     kept: Collection[int] = ()
     """Jobs that must not finish and not be deleted."""
     guarded: Collection[int] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
@@ -13,10 +14,7 @@ from holdfast.stores.postgres.verbs import counters, locks
 from holdfast.stores.postgres.verbs.audit import prune_audit
 from holdfast.stores.postgres.verbs.delete import chain_jobs, dependents, remove
 from holdfast.stores.sql.plan import Statement
-
-CLEARED_BATCHES = 20
-"""Chains whose key is not free yet do not count towards the limit. At most this many times the limit are cleared in one
-transaction."""
+from holdfast.stores.sql.prune_batches import prune_batches
 
 _EXPIRED = SQL["prune_expired"]
 _CLEAR = SQL["prune_clear"]
@@ -26,12 +24,7 @@ _PRUNE_MARKS = SQL["prune_marks"]
 
 def prune(context: PlanContext, op: Prune) -> Plan[list[str]]:
     yield from context.begin()
-    pruned: list[str] = []
-    for _ in range(CLEARED_BATCHES):
-        deleted, cleared = yield from _prune_batch(context, op.limit - len(pruned))
-        pruned += deleted
-        if not cleared or len(pruned) == op.limit:
-            break
+    pruned = yield from prune_batches(partial(_prune_batch, context), op.limit)
     yield Statement(_PRUNE_KEYS, {"now": context.now})
     yield from counters.add_up(context)
     yield Statement(_PRUNE_MARKS)

@@ -3,7 +3,7 @@
 -- include: hints
 -- lazy: lanes
 -- op: { lanes, how many running jobs to name }. Eight values per lane, a list of jobs, and { track, priority, time }
--- of a job that holds back others, or an empty list.
+-- of the job that reserves a rate, or an empty list.
 need_lanes()
 local answer = {}
 for _, lane in ipairs(op[1]) do
@@ -16,7 +16,8 @@ for _, lane in ipairs(op[1]) do
       answer[#answer + 1] = value
     end
     answer[#answer + 1] = lanes.holder_ids(lane, op[2])
-    answer[#answer + 1] = state.held_by and { state.held_by, int(state.held_priority), int(state.held_at) } or {}
+    local by = state.reserved_by
+    answer[#answer + 1] = by and { by, int(state.reserved_priority), int(state.reserved_at) } or {}
   end
 end
 return answer

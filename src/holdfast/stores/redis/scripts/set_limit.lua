@@ -11,6 +11,14 @@ if not limit then
   return false
 elseif limit.kind == 'order' and number and number > 0 then
   return limit.kind
+end
+local before = limit.override
+if lane then
+  local own = redis.call('HGET', prefix .. 'overrides', lane)
+  before = own and tonumber(own) or nil
+end
+if before == number then
+  return limit.kind
 elseif not lane then
   limit.override = number
   lanes.write_limit(name, limit)

@@ -13,9 +13,10 @@ for _, id in ipairs(ids) do
   local job = load(id)
   if has_lanes(job) then
     need_lanes()
-    lanes.removed(job)
+    if lanes.removed(job) then
+      write_audit(op[3], 'skip', id, chain_of(job))
+    end
   end
-  write_audit(op[3], 'skip', id, chain_of(job))
 end
 save_reply(ids)
 finish()

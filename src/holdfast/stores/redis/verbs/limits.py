@@ -80,11 +80,12 @@ def get_lanes(op: ops.GetLanes) -> ScriptPlan[list[LaneFacts]]:
     (reply,) = yield [ScriptCall("get_lanes", (op.lanes, HOLDERS_SHOWN))]
     found: list[LaneFacts] = []
     for place in range(0, len(reply), 10):
-        lane, kind, number, per, burst, tat, running, front, holders, hold = reply[place : place + 10]
+        lane, kind, number, per, burst, tat, running, front, holders, reserved = reply[place : place + 10]
         numbers = (int(number), int(per), int(burst), int(tat), int(running))
         state = _lane(lane.decode(), kind.decode(), numbers, None if front is None else front.decode())
-        if hold:
-            state.held_by, state.held_priority, state.held_at = hold[0].decode(), int(hold[1]), int(hold[2])
+        if reserved:
+            state.reserved_by = reserved[0].decode()
+            state.reserved_priority, state.reserved_at = int(reserved[1]), int(reserved[2])
         found.append(LaneFacts(state, tuple(each.decode() for each in holders)))
     return found
 

@@ -6,7 +6,7 @@ update holdfast_job
        progress = null, progress_note = null
  where seq in (select value from json_each(:seqs)) and +status = 'pending'
 
--- claim_chosen: the same for jobs with lanes. `own`: they hold the one lane of their track by their rows alone.
+-- claim_chosen: the same for jobs with lanes. `own`: their track has one lane, and the permits are in their rows.
 -- One statement takes half of the time of a statement per job.
 update holdfast_job
    set status = 'running', attempt = attempt + 1, max_attempts = coalesce(max_attempts, :max_attempts),

@@ -9,6 +9,12 @@ insert into holdfast_limit (name, kind, declared, per, burst) values (:name, :ki
 -- limits_read: all limits.
 select name, kind, declared, per, burst, override from holdfast_limit order by name
 
+-- limit_number: the number of an operator for a limit, if there is one.
+select override from holdfast_limit where name = :name
+
+-- lane_number: the number of an operator for a lane.
+select override from holdfast_lane where lane = :lane
+
 -- limit_override: set or reset the number of a limit.
 update holdfast_limit set override = :number where name = :name
 
@@ -49,6 +55,9 @@ select lane, id
 select lane, sum(refund) from holdfast_lane_change
  where refund is not null and lane in (select value from json_each(:lanes))
  group by lane
+
+-- skip_held: whether a failed job has a place in an order.
+select exists (select 1 from holdfast_place where chain_id = :chain_id and (chain = 1 or position = :seq))
 
 -- skip_change: read the orders of a failed job again.
 insert into holdfast_lane_change (lane) select place.lane from holdfast_place place where place.chain_id = :chain_id

@@ -40,7 +40,7 @@ select level.type, 'scheduled',
  where level.priority is not null
 
 -- stats_laned: the same of pending jobs with lanes. Each of them is read.
--- >= 0: as a range of the index, which `is not null` is not. The type is compared first, so that no other job is read.
+-- >= 0: SQLite reads a range of the index for it, and not for `is not null`. The type is compared first, so that no other job is read.
 select tally.type, 'scheduled', sum(job.scheduled_at > :now),
        min(case when job.scheduled_at <= :now then job.scheduled_at end)
   from (select distinct type from holdfast_tally) tally

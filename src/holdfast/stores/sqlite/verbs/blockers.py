@@ -120,7 +120,7 @@ def _break(context: PlanContext, chains: list[str], unblocked: Unblocked) -> Pla
 def _count_end(
     context: PlanContext, job: _Dependent, unblocked: Unblocked, broken_chains: list[str], *, ended: int = 1
 ) -> Plan[None]:
-    """Blockers of a job with `when=` ended. Look at all its blockers when none seems to be open."""
+    """Blockers of a job with `when=` ended. Read all its blockers if none seems to be open."""
     if job.status != "blocked":
         return
     status, left = Status.BLOCKED, job.open_blockers - ended

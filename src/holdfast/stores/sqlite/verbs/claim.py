@@ -80,9 +80,9 @@ def _claim_with_lanes(context: PlanContext, operation: ClaimJobs) -> Plan[list[R
         lanes_next = choice.lanes_next
         jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
         jobs += [(track.type, job.seq) for track, job in choice.taken]
-        # Jobs that were read with their tracks have one lane, which their rows hold.
-        alone = bool(found.records)
-        in_lanes = {job.seq: alone or own_lane(found, track) is not None for track, job in choice.taken}
+        # Jobs that were read with their tracks have one lane. The permits are in the rows of the jobs.
+        all_in_rows = bool(found.records)
+        in_lanes = {job.seq: all_in_rows or own_lane(found, track) is not None for track, job in choice.taken}
         claimed += yield from _take(context, operation, jobs, in_lanes, found.records)
         if counted := counted_jobs(found):
             yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
@@ -109,9 +109,9 @@ def _take(
     in_lanes: Mapping[int, bool] = _NO_LANES,
     read: Mapping[int, Row] = _NO_ROWS,
 ) -> Plan[list[Record]]:
-    """Claim these jobs, given by type and seq. `in_lanes`: those with lanes, and whether their rows hold one.
+    """Claim these jobs, given by type and seq.
 
-    `read`: the records that were read already.
+    `in_lanes`: those with lanes, and whether their permits are in their rows. `read`: records that were read before.
     """
     if not due:
         return []

@@ -60,7 +60,7 @@ arguments. Built from the names, it needs no change for a new column.
 
 
 def _insert(columns: Sequence[str], rows: int) -> str:
-    """`insert_job` with these columns, for so many rows. A row with a track gets its number, or 0 if there is none."""
+    """`insert_job` with these columns, for this many rows. A row with a track gets the number of the track, or 0."""
     names = ", ".join("chain_index" if column == "index" else column for column in columns)
     values = ", ".join([f"({', '.join('?' * len(columns))})"] * rows)
     if "track" not in columns:
@@ -102,7 +102,7 @@ def add_plain(context: PlanContext, jobs: Sequence[NewJob], rows: Sequence[Row])
 
 
 def enter_tracks(jobs: Sequence[NewJob]) -> Plan[None]:
-    """Make the tracks of these jobs ready, before the insert of their rows, which have the numbers of the tracks."""
+    """Make the tracks of these jobs ready, before the jobs are inserted: their rows have the numbers of the tracks."""
     tracks = {job.track: job.details for job in jobs if job.track is not None}
     if tracks:
         yield Many(_TRACK_CHANGE, list(tracks.items()))

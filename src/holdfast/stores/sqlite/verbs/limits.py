@@ -13,6 +13,7 @@ from holdfast.stores.sqlite.verbs.audit import write_audit
 from holdfast.stores.sqlite.verbs.get import with_status
 
 _PLANS = LimitPlans(SQL)
+_HELD = SQL["skip_held"]
 _SKIP_CHANGE = SQL["skip_change"]
 _SKIP = SQL["skip"]
 
@@ -22,8 +23,8 @@ def declare_limits(context: PlanContext, operation: DeclareLimits) -> Plan[None]
 
 
 def set_limit(context: PlanContext, operation: SetLimit) -> Plan[None]:
-    yield from _PLANS.set_number(context, operation)
-    yield from write_audit(context, operation.audit, operation.action, [(operation.name, None)])
+    if (yield from _PLANS.set_number(context, operation)):
+        yield from write_audit(context, operation.audit, operation.action, [(operation.name, None)])
 
 
 def get_limits(context: PlanContext, operation: GetLimits) -> Plan[list[LimitReport]]:
@@ -36,9 +37,14 @@ def get_lanes(context: PlanContext, operation: GetLanes) -> Plan[list[LaneFacts]
 
 def skip(context: PlanContext, operation: SkipJobs) -> Plan[list[Record]]:
     jobs = yield from with_status(operation.job_ids, (Status.FAILED,), "failed")
-    for job in jobs:
-        yield Statement(_SKIP_CHANGE, {"chain_id": job.chain_id})
-        yield Statement(_SKIP, {"chain_id": job.chain_id, "seq": job.seq})
+    skipped: dict[str, str | None] = {}
+    for job in dict.fromkeys(jobs):
+        place = {"chain_id": job.chain_id, "seq": job.seq}
+        ((held,),) = yield Statement(_HELD, place)
+        if held:
+            skipped[job.id] = job.chain_id
+            yield Statement(_SKIP_CHANGE, {"chain_id": job.chain_id})
+            yield Statement(_SKIP, place)
     yield from announce_releases(context, SQL)
-    yield from write_audit(context, operation.audit, "skip", [(job.id, job.chain_id) for job in jobs])
+    yield from write_audit(context, operation.audit, "skip", list(skipped.items()))
     return jobs

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Statement
+from holdfast.stores.sql.prune_batches import prune_batches
 from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import counters, steps
 from holdfast.stores.sqlite.verbs.audit import prune_audit
 from holdfast.stores.sqlite.verbs.delete import remove
-
-CLEARED_BATCHES = 20
-"""Chains whose key is not free yet do not count towards the limit. At most this many times the limit are cleared in one
-transaction."""
 
 _EXPIRED = SQL["prune_expired"]
 _TAKEN = SQL["prune_taken"]
@@ -24,12 +22,7 @@ _DELETE_ATTEMPTS = SQL["delete_attempts"]
 
 
 def prune(context: PlanContext, operation: Prune) -> Plan[list[str]]:
-    pruned: list[str] = []
-    for _ in range(CLEARED_BATCHES):
-        deleted, cleared = yield from _prune_batch(context, operation.limit - len(pruned))
-        pruned += deleted
-        if not cleared or len(pruned) == operation.limit:
-            break
+    pruned = yield from prune_batches(partial(_prune_batch, context), operation.limit)
     yield from prune_audit(context)
     yield from counters.add_up(context)
     return pruned

@@ -148,7 +148,7 @@ def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
 def _free(context: PlanContext, lanes: list[str]) -> Plan[None]:
     """Record that these lanes have room, and wake workers of the types whose jobs wait for them.
 
-    Not of lanes where no track is parked: no job waits for them. The write lock prevents that a claim parks one now.
+    Not of lanes where no track is parked: no job waits for them. Under the write lock no claim can park one now.
     """
     if parked := (yield Statement(_PARKED_TYPES, {"lanes": as_json(lanes)})):
         yield Statement(_LANES_FREED, {"lanes": as_json({lane for lane, _ in parked})})

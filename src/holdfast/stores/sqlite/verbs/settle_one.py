@@ -44,7 +44,7 @@ class ClaimedJob(NamedTuple):
     """Whether any job has blockers."""
     has_lanes: bool
     lane: str | None
-    """The lane that it holds by its row alone."""
+    """The lane whose permit is in the row of the job."""
     ordered: bool
     """Whether this lane is an order."""
     listening: bool

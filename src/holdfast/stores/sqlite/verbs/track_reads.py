@@ -16,7 +16,7 @@ from holdfast.stores.sqlite.rows import FIELDS, SQL
 _LANES_ADD = SQL["lanes_add"]
 _LANES_STATE = SQL["lanes_state"]
 _TRACK_JOB = SQL["track_job"]
-_ALONE = {"limit": SQL["limit_tracks"], "order": SQL["order_tracks"]}
+_SINGLE_LANE = {"limit": SQL["limit_tracks"], "order": SQL["order_tracks"]}
 
 _FOLLOWING, _RECORD = 5, 6
 """Where the time of the next job is in the columns of these statements, and where the record begins."""
@@ -43,13 +43,13 @@ class TrackReads(LaneClaims):
     def read_together(self, context: PlanContext, found: Pass, rows: Sequence[TrackRow], limit: int) -> LanePlan[bool]:
         asked: dict[str, list[tuple[Track, int]]] = {}
         for row, track in zip(rows, found.tracks, strict=True):
-            if row.alone is None or row.parked is not None:
+            if row.only_kind is None or row.parked is not None:
                 return False
-            asked.setdefault(row.alone, []).append((track, row.seq))
+            asked.setdefault(row.only_kind, []).append((track, row.seq))
         answers: dict[str, list[Row]] = {}
         for kind, some in asked.items():
             given = {"tracks": as_text([seq for _, seq in some]), "now": context.now}
-            answers[kind] = yield Statement(_ALONE[kind], given)
+            answers[kind] = yield Statement(_SINGLE_LANE[kind], given)
             if len(answers[kind]) < len(some):
                 return False
         if "limit" in asked and not _one_each_is_enough(found, answers["limit"], limit, context.now):
@@ -60,7 +60,7 @@ class TrackReads(LaneClaims):
 
     def save(self, context: PlanContext, found: Pass, turn: int) -> LanePlan[None]:
         for track in found.tracks if found.records and found.orders else ():
-            # A job at the front of an order that was not taken. Most are.
+            # A job at the front of an order that was not taken. Most of them are taken.
             if track.jobs:
                 job, row = track.jobs[0], found.records[track.jobs[0].seq]
                 at, attempt = row[_SCHEDULED_AT - _RECORD], row[_ATTEMPT - _RECORD]

@@ -49,7 +49,7 @@ function lanes.add_fair_tracks(tracks)
   lanes.write_fields('fairs', fields)
 end
 
--- remove_fair_tracks: these tracks exist no longer.
+-- remove_fair_tracks: these tracks no longer exist.
 function lanes.remove_fair_tracks(tracks)
   local fairs, empty = {}, {}
   for n, track in ipairs(tracks) do

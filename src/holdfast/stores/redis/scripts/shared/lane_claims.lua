@@ -249,9 +249,9 @@ function lanes.end_pass(tracks, served, taken, parked)
         redis.call('ZADD', prefix .. 'wakes', int(state.wake_at), lane)
         state.wake_at = nil
       end
-      if state.hold_changed then
-        lanes.write_hold(state, lane)
-        state.hold_changed = nil
+      if state.reservation_changed then
+        lanes.write_reservation(state, lane)
+        state.reservation_changed = nil
       end
       -- A lane without room makes no track ready.
       if not seen[lane] and (state.kind == 'rate' or state.number > lanes.running_in(lane)) then

@@ -43,7 +43,7 @@ function lanes.hold(lane, member)
   lanes.changed_holders[lane] = true
 end
 
--- release: a job runs no longer in a lane.
+-- release: a job no longer runs in a lane.
 function lanes.release(lane, member)
   local number, only = lanes.running_in(lane), lanes.held[lane]
   if only == member then

@@ -4,8 +4,8 @@
 -- Jobs of a type and priority with the same lanes form a track. A track is ready, or waits until its first job is due, or
 -- is parked at the lane that it waits for. `core/lanes.py` describes this; this file repeats its decisions.
 -- Hashes, so that one command reads or writes many lanes or tracks:
--- limits: name to { kind, declared, per, burst, override }. tats, overrides: by lane. held: see `lane_holders`. holds: by lane of
--- a rate, { track, priority, time } of a job that waits for its weight: it holds back others until then.
+-- limits: name to { kind, declared, per, burst, override }. tats, overrides: by lane. held: see `lane_holders`. holds: the
+-- reservation of a rate by lane, { track, priority, time } of the job that waits for its weight.
 -- tracks: { type, priority, lane for fairness, order or '', lanes ... }. turns: the turn of a track, then a colon and the
 -- lane at which it is parked, if any. fairs: see `fair_tracks`. parked: the types that may have tracks parked at a lane.
 -- wait:TRACK: its pending jobs by due time. laned:TYPE: the pending jobs of a type that have lanes.
@@ -86,9 +86,9 @@ function lanes.state(lane)
       number = tonumber(own or limit.override or limit.declared), wake_at = nil,
     }
     lanes.states[lane] = state
-    local hold = limit.kind == 'rate' and redis.call('HGET', prefix .. 'holds', lane)
-    if hold then
-      state.held_by, state.held_priority, state.held_at = unpack(cmsgpack.unpack(hold))
+    local reservation = limit.kind == 'rate' and redis.call('HGET', prefix .. 'holds', lane)
+    if reservation then
+      state.reserved_by, state.reserved_priority, state.reserved_at = unpack(cmsgpack.unpack(reservation))
     end
     if shared then
       lanes.states[name] = state

@@ -1,6 +1,6 @@
 -- include: parking
 -- lanes: what a change of a job means for its lanes.
--- A script collects the jobs that enter tracks, the jobs that run no longer, and the lanes that change. `lanes.write`
+-- A script collects the jobs that enter tracks, the jobs that no longer run, and the lanes that change. `lanes.write`
 -- writes them together, before the script ends.
 lanes.entering, lanes.released, lanes.changed = {}, {}, {}
 
@@ -18,17 +18,18 @@ function lanes.take_place(job, rule)
   lanes.fronts[rule.lane], lanes.changed[rule.lane] = nil, true
 end
 
+-- leave_place: returns whether the job had a place.
 function lanes.leave_place(job, rule)
-  redis.call('ZREM', lanes.key('places', rule.lane), (lanes.place_of(job, rule)))
+  local left = redis.call('ZREM', lanes.key('places', rule.lane), (lanes.place_of(job, rule))) == 1
   if rule.chain then
     redis.call('HDEL', lanes.key('kept', chain_of(job)), rule.lane)
   end
   lanes.fronts[rule.lane], lanes.changed[rule.lane] = nil, true
   if job.ran then
-    return
+    return left
   end
-  -- A track may wait until the job that has left would have been due: that of the job, or that of the front now. No track
-  -- waits for the due time of a job that ran.
+  -- A track may wait for the due time of the job that has left: the track of this job, or that of the job at the front
+  -- now. No track waits for the due time of a job that ran.
   for _, each in ipairs({ job, lanes.front_job(rule.lane) }) do
     local own = lanes.of(each)
     local track = own and lanes.read_track(own.track)
@@ -36,11 +37,12 @@ function lanes.leave_place(job, rule)
       lanes.make_ready(track)
     end
   end
+  return left
 end
 
--- order_rules: the orders of a job, and those that its chain keeps. `alone`: the job is the only one of its chain.
-function lanes.order_rules(job, alone)
-  local rules, own, keeps = {}, lanes.of(job), not alone
+-- order_rules: the orders of a job, and those that its chain keeps. `is_only`: the chain has no other job.
+function lanes.order_rules(job, is_only)
+  local rules, own, keeps = {}, lanes.of(job), not is_only
   for _, rule in ipairs(own and own.rules or {}) do
     if rule.kind == 'order' then
       rules[#rules + 1] = rule
@@ -126,11 +128,13 @@ function lanes.entered(job, kind, handed_over)
   end
 end
 
--- removed: a job is deleted.
+-- removed: a job is deleted, or leaves its orders. Returns whether it had a place in one.
 function lanes.removed(job)
+  local left = false
   for _, rule in ipairs(lanes.order_rules(job)) do
-    lanes.leave_place(job, rule)
+    left = lanes.leave_place(job, rule) or left
   end
+  return left
 end
 
 -- refund: a job was released before its handler began: its rates do not count the attempt.
@@ -150,7 +154,7 @@ function lanes.refund(job)
   end
 end
 
--- new_track: the track of a job, which is its first.
+-- new_track: a track for its first job.
 function lanes.new_track(job, own)
   local ids, order = {}, nil
   for n, rule in ipairs(own.rules) do
@@ -164,7 +168,7 @@ function lanes.new_track(job, own)
   return { id = own.track, type = job.type, priority = int(job.priority), fair = own.fair, lanes = ids, order = order }
 end
 
--- enter_tracks: add the collected jobs to their tracks. A parked track stays, except at an order: the job may be the front.
+-- enter_tracks: add the collected jobs to their tracks. A parked track stays parked, except at an order: the job may be the front.
 function lanes.enter_tracks()
   local ids, missing, new = {}, {}, {}
   for n, job in ipairs(lanes.entering) do

@@ -87,11 +87,11 @@ function lanes.wake_order(lane, types)
   return left
 end
 
--- wake_limit: make as many of the tracks that are parked at a lane ready as it has room for, of each type.
+-- wake_limit: of each type, make as many parked tracks ready as the lane has room for.
 function lanes.wake_limit(lane, types, room)
   local left = {}
   for _, type in ipairs(types) do
-    -- One more than there is room for: it shows that others stay.
+    -- One more than there is room for: it shows whether others stay parked.
     local ranks = redis.call('ZRANGE', lanes.parked_key(lane, type), 0, room)
     if table.remove(ranks, room + 1) then
       left[#left + 1] = type
@@ -120,9 +120,9 @@ function lanes.wake(lane, types)
     return
   end
   local left = state.kind == 'order' and lanes.wake_order(lane, types) or lanes.wake_limit(lane, types, room)
-  local holder = state.held_by and now >= state.held_at and lanes.read_track(state.held_by)
-  if holder and holder.parked == lane then
-    lanes.make_ready(holder)
+  local reserving = state.reserved_by and now >= state.reserved_at and lanes.read_track(state.reserved_by)
+  if reserving and reserving.parked == lane then
+    lanes.make_ready(reserving)
   end
   if #left < #types then
     lanes.types[lane], lanes.changed_types[lane] = #left > 0 and left, true

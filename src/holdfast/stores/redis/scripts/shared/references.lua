@@ -74,7 +74,7 @@ end
 references.has_stopped = false
 
 -- remove_dependent: a job finished. If it was still blocked, its count is still updated: it may be retried.
--- A chain that has the id of a deleted blocker now has no such member, so the numbers are not compared.
+-- The numbers of the chains are not compared: a new chain under the id of a deleted blocker does not have this member.
 function references.remove_dependent(job)
   each_blocker(job, references.named_chains(job), function(chain, member)
     redis.call('ZREM', references.dependents_key(chain), member)

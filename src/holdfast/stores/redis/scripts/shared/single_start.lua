@@ -1,7 +1,7 @@
 -- include: request
 -- single_start: the most common start: one new chain that is due now, without key or blocker. It ends the script here:
 -- creating the functions that other starts need would take longer than all of this.
--- It writes the same as `add` and `finish`. op is then the type alone. The payloads are the rest of the state, the input,
+-- It writes the same as `add` and `finish`. op is then only the type. The payloads are the rest of the state, the input,
 -- and the wake-up. Numbers are formatted here, with %d: the server would do it with %.17g.
 if type(op) == 'string' then
   local id = string.sub(KEYS[3], #prefix + 3)

@@ -3,7 +3,7 @@
 -- Changes of the sets are collected like those of other indexes: `write_tracks` and `finish` write them.
 lanes.tracks, lanes.changed_tracks, lanes.removed_tracks = {}, {}, {}
 
--- new_turns: the turn before this many new ones.
+-- new_turns: take this many new turns. Returns the turn before them.
 function lanes.new_turns(number)
   return redis.call('HINCRBY', prefix .. 'lanes', 'turn', number) - number
 end
@@ -18,7 +18,7 @@ end
 
 function lanes.unpack_track(id, packed, turn, rank)
   local own = cmsgpack.unpack(packed)
-  -- A claim sets the last ones. They are listed here so that the table does not have to grow.
+  -- A claim sets the fields from `at` on. They are listed here so that the table does not have to grow.
   local track = {
     id = id, type = own[1], priority = own[2], fair = own[3], order = own[4] ~= '' and own[4] or nil, lanes = {},
     turn = turn, parked = nil, rank = rank, at = 0, members = false, has_more = false, served_at = 0, has_rate = nil,
@@ -30,7 +30,7 @@ function lanes.unpack_track(id, packed, turn, rank)
   return track
 end
 
--- read_tracks: read these tracks, each once per script. They are changed with the stored ones.
+-- read_tracks: read these tracks, each once per script. Later changes of a track are made here and in the store.
 function lanes.read_tracks(ids)
   local unread = {}
   for _, id in ipairs(ids) do
@@ -80,7 +80,7 @@ function lanes.add_tracks(tracks)
     lanes.tracks[track.id], lanes.changed_tracks[track.id] = track, true
     fields[#fields + 1] = track.id
     fields[#fields + 1] = cmsgpack.pack({ track.type, track.priority, track.fair, track.order or '', unpack(track.lanes) })
-    -- The second field shows that the type exists.
+    -- This field of the root shows that the type exists.
     fields.types = fields.types or {}
     fields.types['l:0:' .. track.type] = true
   end
@@ -91,7 +91,7 @@ function lanes.add_tracks(tracks)
   lanes.add_fair_tracks(tracks)
 end
 
--- remove_track: a track without jobs.
+-- remove_track: delete a track that has no jobs.
 function lanes.remove_track(track)
   lanes.leave_sets(track)
   lanes.tracks[track.id], lanes.changed_tracks[track.id] = nil, nil

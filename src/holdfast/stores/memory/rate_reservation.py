@@ -1,4 +1,4 @@
-"""The job that holds back others in a rate of the memory store."""
+"""The reservation of a rate in the memory store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from holdfast.core.clock import Micros
 
 
-class RateHold(NamedTuple):
+class RateReservation(NamedTuple):
     """The track of a job that waits for its weight in a rate, and when the rate allows it."""
 
     track: str

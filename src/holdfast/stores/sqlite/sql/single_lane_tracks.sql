@@ -1,4 +1,4 @@
--- alone_tracks: read tracks that have one lane, a limit or an order, each with the state of the lane and its first job.
+-- single_lane_tracks: read tracks that have one lane, a limit or an order, each with the state of the lane and its first job.
 -- One statement instead of three for lanes, jobs and records: a claim of such tracks spends most of its time in these reads.
 -- A track is left out if it has no job that may start: then the claim reads all of its tracks by the general statements.
 -- The columns: the track; its lane; the number in force; how many jobs hold the lane; whether tracks are parked there; when
