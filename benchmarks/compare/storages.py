@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from tests.servers.ports import free_port
-from tests.servers.postgres import new_database, running_postgres
+from tests.servers.postgres import running_postgres
+from tests.servers.postgres_schemas import new_database
 from tests.servers.redis import run_redis
 
 STORES = ("memory", "sqlite", "postgres", "redis")

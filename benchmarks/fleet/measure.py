@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,8 +133,11 @@ def server_seconds(pid: int) -> Callable[[], float]:
     """The CPU seconds of a process and of its children, also of children that have ended."""
 
     def seconds() -> float:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return sum(_used(each, ended=each == str(pid)) for each in (str(pid), *children))
+        while True:
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            # A child that ends now is counted by its parent: read again.
+            with suppress(FileNotFoundError, ProcessLookupError):
+                return sum(_used(each, ended=each == str(pid)) for each in (str(pid), *children))
 
     return seconds
 

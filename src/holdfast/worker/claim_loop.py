@@ -86,7 +86,7 @@ class ClaimLoop:
                     self._loop.call_soon_threadsafe(self._check_after, delay)
 
     def _checks_later_than(self, delay: float) -> bool:
-        """Whether there is no check within this many seconds."""
+        """Whether no check is scheduled within this many seconds."""
         timer = self._timer
         return timer is None or (self._loop is not None and timer.when() > self._loop.time() + delay)
 

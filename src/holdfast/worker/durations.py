@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
     """It occupies its slot for this time."""
     handler: float
     """The same without the time in which it waits for the store: its steps are read and written, its transactions
-    begin and commit. A slow store makes no handler slow."""
+    begin and commit. So a slow store does not make a type slow."""
 
 
 class Durations:

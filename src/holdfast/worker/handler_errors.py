@@ -25,7 +25,7 @@ def note_error(held_claim: HeldClaim, run: AttemptRun, error: BaseException) -> 
             run.outcome = RELEASED_LATER if held_claim.signal.aborted else Raised(error)
         case ClaimLost():
             held_claim.signal.fire(cast("LostReason", error.reason))
-            # A call that an abort interrupted raises it too. After a shutdown or a timeout the claim is still valid.
+            # A call that an abort interrupted raises ClaimLost too. After a shutdown or a timeout the claim is valid.
             run.outcome = None if error.reason in get_args(LostReason) else RELEASED_LATER
         case InputMismatch():
             run.outcome = Mismatched(error.refusal)

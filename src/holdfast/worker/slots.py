@@ -24,6 +24,8 @@ from holdfast.worker.runner import Runner
 from holdfast.worker.settler import ENOUGH
 from holdfast.worker.steps.step_store import StepStore
 
+HOOK_RAISED = "the hook of %r raised; its job is settled without it"
+
 
 class Slots:
     """Runs attempts concurrently. `freed` is called when a claim may be due: a slot is free, or few jobs wait for one.
@@ -191,10 +193,12 @@ class Slots:
             self._runner.give_back(held_claim)
 
     async def _run_attempt(self, held_claim: HeldClaim) -> None:
-        """Run one attempt, stage by stage. This is the outermost coroutine of its task."""
+        """Run one attempt, stage by stage. This is the outermost coroutine of its task.
+
+        It awaits each stage itself: if the event loop throws GeneratorExit, a coroutine in between cannot continue.
+        """
         task = asyncio.current_task(self._loop)
         assert task is not None
-        assert self._loop is not None
         run, runner, begun = AttemptRun(task), self._runner, monotonic()
         try:
             try:
@@ -211,17 +215,14 @@ class Slots:
                 except BaseException as error:
                     if ends_task(error, task):
                         raise
-                    log.error(
-                        "the hook of %r raised; its job is settled without it", held_claim.record.type, exc_info=error
-                    )
-            if run.call is None:
-                runner.write(held_claim, run)
-            elif run.call.completion.has_transaction:
+                    log.error(HOOK_RAISED, held_claim.record.type, exc_info=error)
+            if (call := run.call) is not None and call.completion.has_transaction:
                 await runner.end_transaction(held_claim, run)
             else:
                 # While steps are stored, ten slots end ten attempts at a time. A settlement for each ten would cost
                 # as much as their steps.
-                runner.write(held_claim, run, later=bool(run.call.steps.waited and self.ahead.waiting))
+                later = call is not None and bool(call.steps.waited and self.ahead.waiting)
+                runner.write(held_claim, run, later=later)
             if run.interrupt is not None:
                 raise run.interrupt
             if self._job_delay:
@@ -235,13 +236,17 @@ class Slots:
             log.error("an attempt failed because of an error in Holdfast itself", exc_info=error)
         finally:
             # Not in a done callback: that would cost as much per job as its task.
-            self.tasks.pop(task, None)
-            waited = 0.0 if run.call is None else run.call.steps.waited + run.call.completion.waited
-            self._durations.add(held_claim.record.type, begun, monotonic(), waited)
-            if not self._freeing:
-                self._freeing = True
-                with suppress(RuntimeError):  # the event loop is closed
-                    self._loop.call_soon(self._use_free_slots, context=self._context)
+            self._free_slot(held_claim, run, begun)
+
+    def _free_slot(self, held_claim: HeldClaim, run: AttemptRun, begun: float) -> None:
+        self.tasks.pop(run.task, None)
+        waited = 0.0 if run.call is None else run.call.steps.waited + run.call.completion.waited
+        self._durations.add(held_claim.record.type, begun, monotonic(), waited)
+        if not self._freeing:
+            self._freeing = True
+            assert self._loop is not None
+            with suppress(RuntimeError):  # the event loop is closed
+                self._loop.call_soon(self._use_free_slots, context=self._context)
 
 
 async def _discard_cancellations(task: asyncio.Task[None]) -> None:

@@ -80,7 +80,7 @@ class Stagger:
         hashes = self._workers.get(type)
         if hashes is None:
             return 0.0
-        # Another mask is another order. Two workers with the same hash are both in the same place.
+        # Each mask gives another order. Two workers with the same hash have the same rank.
         mask = _hash(f"{type}:{second}")
         own = self._own ^ mask
         rank = sum(each ^ mask < own for each in hashes)
