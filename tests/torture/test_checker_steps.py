@@ -110,6 +110,23 @@ def test_a_stale_attempt_may_run_a_step_that_was_stored_after_its_claim(run: Run
     assert run.steps().violations == []
 
 
+@pytest.mark.parametrize("retried", [True, False])
+def test_a_stale_attempt_may_run_a_step_whose_result_a_retry_has_removed(run: Run, *, retried: bool) -> None:
+    scenario = Scenario()
+    scenario.now = run.now
+    scenario.job("job", type="stepwise")
+    scenario.claim("job", token="c")
+    scenario.end("job", "cancelled")
+    if retried:
+        scenario.end("job", "pending")
+    run.changes = scenario.changes
+    run.now = scenario.now
+    run.note("handler", "c")  # the worker was frozen
+    run.note("step ran", "c", name="charge", id="id")
+
+    assert bool(run.steps().violations) != retried
+
+
 def test_a_step_that_a_stale_attempt_runs_late_is_no_violation(run: Run) -> None:
     run.note("step ran", "a", name="charge", id="id")
 

@@ -23,9 +23,10 @@ def steps_hold(evidence: Evidence) -> Tally:
         _check_result(tally, evidence, ran.get(id, []), known)
         first = min(note.at for note in known)
         for note in ran.get(id, []):
-            late = began.get((note.facts["job"], note.facts["token"]), 0) > first
-            if late:
-                tally.broken(f"{_named(note)} ran in an attempt that began after its result was stored")
+            claimed = began.get((note.facts["job"], note.facts["token"]), 0)
+            if claimed > first and not _retried_between(evidence, note.facts["job"], claimed, note.at):
+                reported = f"{_named(note)} ran in an attempt that began after its result was stored"
+                tally.broken(f"{reported}: token {note.facts['token'][:6]}, {_timeline(evidence, note)}")
     tally.counts["steps"] = len(values)
     tally.counts["steps that ran more than once"] = sum(len(notes) > 1 for notes in ran.values())
     tally.counts["results that a later attempt got"] = sum(_tokens(notes) > 1 for notes in values.values())
@@ -44,6 +45,18 @@ def _beginnings(evidence: Evidence) -> dict[tuple[str, str], int]:
     claims = {(each.id, each.token): each.at for each in evidence.changes if each.before != each.after == "running"}
     attempts = {(note.facts["job"], note.facts["token"]): note.at for note in evidence.noted("handler")}
     return {attempt: claims.get(attempt, called) for attempt, called in attempts.items()}
+
+
+def _retried_between(evidence: Evidence, job: str, claimed: int, ran: int) -> bool:
+    """Whether an operator retried the job after this claim and before the step ran.
+
+    The retry may have removed the result. The claim was lost by then: its worker was frozen, and has the epoch of the
+    claim, so the step has the same idempotency key.
+    """
+    return any(
+        claimed < change.at < ran and change.before in ("failed", "cancelled") and change.after == "pending"
+        for change in evidence.by_job.get(job, [])
+    )
 
 
 def _check_result(tally: Tally, evidence: Evidence, ran: list[Note], known: list[Note]) -> None:
