@@ -31,6 +31,20 @@ class ClaimedJobs(list[Record]):
         self.new = new
         """Ids of jobs that no worker had claimed before: they have no steps. Empty unless the claim asked for them."""
 
+    def add(self, more: list[Record]) -> None:
+        """Add jobs that the same call claimed later, under the same token.
+
+        A job may be in both: it was lost in between, for example cancelled and retried. Then only the later claim
+        counts. Both have the same token, so two handlers of the job could not be told apart.
+        """
+        lost = {job.id for job in more}.intersection([job.id for job in self])
+        if lost:
+            self[:] = [job for job in self if job.id not in lost]
+            self.new = set(self.new) - lost
+        self += more
+        if found := getattr(more, "new", ()):
+            self.new = {*self.new, *found}
+
 
 class ClaimJobs(Operation[list[Record]], frozen=True):
     """Claim up to `limit` due jobs of these types. Their status becomes running, and `attempt` increases by one.

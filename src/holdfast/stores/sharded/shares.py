@@ -59,14 +59,18 @@ class Shares:
                     self._unanswered[operation.worker, name] = (claim.token, begun)
                     continue
                 self._unanswered.pop((operation.worker, name), None)
+                if isinstance(answers[name], list):
+                    new.difference_update(job.id for job in answers[name])  # claimed again
                 new.update(getattr(answers[name], "new", ()))
                 if claim.token == operation.token and isinstance(answers[name], list):
                     had[name] = had.get(name, 0) + len(answers[name])
 
-        jobs = ClaimedJobs((yield from self._distribute(operation.limit, names, part, note)))
+        found = yield from self._distribute(operation.limit, names, part, note)
+        # A shard that is asked twice may claim a job twice, if it was lost in between. The later claim counts.
+        jobs = ClaimedJobs({job.id: job for job in found}.values())
         quick = {each.type for each in operation.types if each.ahead}
         if operation.ahead and len(jobs) >= operation.limit and quick.issuperset(job.type for job in jobs):
-            jobs += yield from self._distribute(operation.ahead, names, part_ahead, note)
+            jobs.add((yield from self._distribute(operation.ahead, names, part_ahead, note)))
         jobs.new = new
         return jobs
 

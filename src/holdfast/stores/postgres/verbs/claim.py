@@ -57,12 +57,16 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         rows = yield Statement(_CLAIM, parameters | {"limit": limit})
         if rows[0][-4]:
             rest = replace(op, limit=limit)
-            return [*claimed, *(yield from claim_with_lanes(context, rest, parameters))]
+            claimed.add((yield from claim_with_lanes(context, rest, parameters)))
+            return claimed
         more, several, spent, dead = _claimed(context, rows)
         # Not with the clock of a test: jobs that return to pending have the time of the start, which would hide them.
         if context.clock is None:
             context.scan_starts.scanned(terms, more, spent, dead)
-        claimed = ClaimedJobs([*claimed, *more], {*claimed.new, *more.new}) if claimed else more
+        if claimed:
+            claimed.add(more)
+        else:
+            claimed = more
         if not more or not several:
             # With several levels, other workers may have emptied one of them while another level has more jobs.
             break

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from holdfast.core.lanes import Track
 from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs
+from holdfast.engine.operations import ClaimedJobs, ClaimJobs
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
@@ -63,7 +63,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
     Each pass is one transaction. `parameters` are those of the statement `claim`.
     """
     types: list[str] = parameters["types"]
-    claimed: list[Record] = []
+    claimed = ClaimedJobs()
     idle: set[str] = set()
     context.scan_starts.took_lanes = None
     while (limit := op.limit - len(claimed)) > 0:
@@ -96,7 +96,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         yield from _LANES.save(context, found, turn)
         yield from context.write_events()
         yield Commit()
-        claimed += jobs
+        claimed.add(jobs)
         if not (jobs or choice.parked or found.changed or admitted or newly_idle):
             break
     claimed.sort(key=lambda job: -job.priority)

@@ -14,7 +14,7 @@ from holdfast.stores.redis.verbs.script_errors import existing
 
 
 def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
-    claimed, new = ClaimedJobs(), set[str]()
+    claimed, received = ClaimedJobs(), 0
     terms = [
         (each.type, encode.number(each.lease), encode.number(each.max_attempts), *((True,) if each.ahead else ()))
         for each in op.types
@@ -23,18 +23,17 @@ def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
     while (left := total - len(claimed)) > 0:
         size, slots = min(BATCH_SIZE, left), max(op.limit - len(claimed), 0)
         fresh = not (op.again and claimed)
-        had = op.had + len(claimed)
+        had = op.had + received
         asked = (True,) if op.finds_new else ()
         (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, had, fresh, slots, *asked))]
-        if op.finds_new:
-            new |= _take_new(reply)
-        records = list(existing(ReplyReader(reply)))
-        claimed += records
+        new = _take_new(reply) if op.finds_new else ()
+        records = ClaimedJobs(existing(ReplyReader(reply)), new)
+        received += len(records)
+        claimed.add(records)
         if len(records) < size:
             break
         if total > op.limit and any(each.type not in ahead for each in records):
             total = op.limit
-    claimed.new = new
     return claimed
 
 
