@@ -19,6 +19,7 @@ from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs import claim as postgres_claim
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.verbs import claim as redis_claim
+from holdfast.stores.redis.verbs import script_errors
 from holdfast.testing.builders import new_job
 from tests.servers.postgres_schemas import fresh_address
 from tests.servers.redis import shared_redis
@@ -91,7 +92,7 @@ def test_a_job_that_is_claimed_by_two_scripts_is_returned_once(
     jobs = [new_job("first") for _ in range(2)]
     redis.perform_sync(Start(tuple(jobs)))
     lose = once(lambda: lose_and_return(redis, jobs[0].id))
-    original = redis_claim.existing
+    original = script_errors.existing
 
     def lose_after_the_first(reply: Any) -> Generator[Record]:
         yield from original(reply)
