@@ -1,4 +1,4 @@
-"""Change some members of a bulk action: check the state of each again, change those that fit, and say why not."""
+"""Change some members of a bulk action: check the state of each again, change it, or report why it was skipped."""
 
 from __future__ import annotations
 

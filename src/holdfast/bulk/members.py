@@ -15,15 +15,15 @@ from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError
 
 MOST: Final = 100_000
-"""Members of a bulk action at most: the newest."""
+"""The largest number of members of a bulk action. If more chains match, the newest are members."""
 MOST_BYTES: Final = 8 << 20
-"""Ids of all members together, in bytes: they are the input of a job."""
+"""The largest total size of the ids of all members, in bytes: they are the input of a job."""
 SHOWN: Final = 20
 PREVIEW_SECONDS: Final = 0.04
 FIX_SECONDS: Final = 20.0
 _PAGE: Final = 1000
 _PREVIEW_PAGE: Final = 250
-"""A count ends after the page in which its time is over, so that pages are small."""
+"""The size of a page. It is small, because a count ends only after the page in which its time is over."""
 
 
 class FilterTooBroad(HoldfastError):
@@ -85,7 +85,7 @@ async def preview(
 
     `stats`: the counts of the store that the caller has already read.
     """
-    # Without any count the list is read: the counts of the caller may be some seconds old.
+    # If all counts are 0, the list is read: the counts of the caller may be some seconds old.
     counted = await _counted(store, action, chosen, stats) or None
     members = Members()
     shown: list[ChainRecord] = []

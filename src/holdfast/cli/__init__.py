@@ -21,5 +21,5 @@ def main() -> None:
 
 
 def _end(_signal: int, _frame: object) -> None:
-    # As the default action of SIGTERM. An exception could be caught by the module that is being imported.
+    # Like the default action of SIGTERM. The module that is being imported could catch an exception.
     os._exit(143)

@@ -23,7 +23,7 @@ def backfill(
     until: Annotated[str, typer.Option(metavar="TIME", help="The end. A tick at this time is not included.")],
     reason: Reason = None,
 ) -> None:
-    """Start the chains of past ticks, without those that exist."""
+    """Start the chains of past ticks that do not exist yet."""
     begin, end = zoned(since, "--since"), zoned(until, "--until")
     assert begin is not None, "--since is required"
     assert end is not None, "--until is required"

@@ -25,8 +25,8 @@ def backlog(
 ) -> None:
     """Show how many jobs are due, how long the oldest has waited, and how many run.
 
-    With --app, of the types that the app has a handler for, as its supervisor counts; the others are shown beside them.
-    Without it, of all types but those that live workers declare without a handler: no worker runs them.
+    With --app, only types count for which the app has a handler, as for its supervisor; other types are only listed.
+    Without --app, all types count except those that live workers declare without a handler: no worker runs them.
     """
     wanted = {name.strip() for each in types or () for name in each.split(",") if name.strip()}
     handled = wanted or _handled(run)

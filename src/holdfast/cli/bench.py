@@ -18,11 +18,11 @@ from holdfast.cli.table_layout import Sheet
 @command
 def bench_(
     run: Invocation,
-    jobs: Annotated[int, typer.Option("--jobs", "-n", min=10, help="How many to start in bulk and to drain.")] = 2000,
+    jobs: Annotated[int, typer.Option("--jobs", "-n", min=10, help="How many jobs to start and to drain.")] = 2000,
 ) -> None:
     """Measure the store: starts, drains, pick-up and round trip, in a schema, namespace or file of its own.
 
-    The data of the store is neither read nor changed, and the temporary one is removed at the end. Client and worker
+    The data of the store is neither read nor changed, and the temporary data is removed at the end. Client and worker
     run in this process. Other load on the server and on this machine affects the figures.
     """
     log_to_stderr(level="critical", as_json=run.json)

@@ -58,7 +58,7 @@ def delete(
 def _remove_all(
     run: Invocation, action: str, selection: Selection, remove: _Remove, deleted: dict[str, None]
 ) -> Outcomes:
-    """Delete the chains. Those that were refused are tried again while others are deleted: they may wait for these."""
+    """Delete the chains. A refused chain is tried again after others were deleted: these may have waited for it."""
 
     def act(batch: Sequence[Chosen]) -> list[Document]:
         chain_ids = list(dict.fromkeys(each.chain_id for each in batch))

@@ -59,9 +59,10 @@ def doctor(run: Invocation) -> None:
 
 
 def _unhandled(run: Invocation, stats: Stats, workers: Sequence[LiveWorker]) -> list[Finding]:
-    """Due jobs of types without a handler in the app or a live worker; none without --app. Named queues are left out.
+    """Due jobs of types with neither a handler in the app nor a live worker. Named queues are left out.
 
-    A type that the app declares without a handler is no problem: its jobs are completed from outside.
+    Empty without --app. A type that the app declares without a handler is no problem: its jobs are completed from
+    outside.
     """
     if run.flags.app is None:
         return []

@@ -62,7 +62,7 @@ def job_document(job: Job) -> Document:
 
 
 def is_scheduled(job: Job, *, now: datetime | None = None) -> bool:
-    """Whether a job is pending and due later, or when a message arrives: it is then shown as scheduled."""
+    """Whether a job is pending, and is due later or waits for a message. Such a job is shown as scheduled."""
     due = job.scheduled_at
     return job.status is Status.PENDING and (due is None or due > (now or datetime.now(UTC)))
 

@@ -23,7 +23,7 @@ class PlainTextCommand(TyperCommand):
 
 
 class PlainTextGroup(TyperGroup):
-    """The group of all commands, likewise."""
+    """The group of all commands. Its help text is not interpreted as markup either."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)

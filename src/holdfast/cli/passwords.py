@@ -11,7 +11,7 @@ from holdfast.stores.sharded.address import is_sharded
 
 _NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)  # wording: names
 _USERINFO = re.compile(r"(?:://)?[^:]*:(.*)@", re.DOTALL)
-"""From the first colon after the scheme to the last @: the password is inside, whatever is escaped."""
+"""From the first colon after the scheme to the last @. This contains the password, whether it is escaped or not."""
 _PAIR = re.compile(r"\w*pass(?:word|wd|phrase)\w*\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)  # wording: pattern
 """A pair in a connection string of libpq: `host=db password='s3cret'`."""
 

@@ -33,7 +33,7 @@ class SourceWatch:
 
     def __init__(self) -> None:
         self.changed = False
-        """Whether a change, and no signal, stopped the worker."""
+        """Whether a change of a file stopped the worker, and not a signal."""
         self._signalled = False
         self._stamps: dict[str, Stamp] = {}
         self.find_changes()
@@ -47,7 +47,7 @@ class SourceWatch:
 
     @contextmanager
     def watching(self, worker: Worker) -> Generator[None]:
-        """Stop the worker at a change, as after SIGTERM. A signal meanwhile ends it without a restart."""
+        """Stop the worker at a change, as after SIGTERM. If a signal arrives meanwhile, it ends without a restart."""
         task = asyncio.create_task(self._watch(worker), name="holdfast-reload")
         try:
             with on_signals(self._receive_signal):
@@ -101,7 +101,7 @@ def restart() -> NoReturn:
 
 
 def _saved_since(began: int, stamp: Stamp) -> bool:
-    """Whether a file was saved after the import began: perhaps after it was read. Times in the future do not count."""
+    """Whether a file was saved after the import began, perhaps after Python read it. Future times do not count."""
     return stamp is not None and began <= stamp[0] <= time.time_ns()
 
 

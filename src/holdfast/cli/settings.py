@@ -22,7 +22,7 @@ class Host:
     store: str
     app: str
     source: str
-    """For messages: what sets them."""
+    """Where store and application are set, for messages."""
 
 
 @dataclass(frozen=True, slots=True)

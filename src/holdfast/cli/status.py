@@ -162,7 +162,7 @@ def _type_document(row: TypeStats, *, now: datetime) -> Document:
 
 
 def _workers(live: Sequence[LiveWorker], running: Sequence[Job], now: datetime) -> list[Document]:
-    """The live workers, and others that hold claims. With each, when the first of its leases ends."""
+    """The live workers, and other workers that hold claims, each with the time at which its first lease ends."""
     ends: dict[str, list[datetime]] = {}
     for job in running:
         if job.worker is not None and job.leased_until is not None:

@@ -28,7 +28,7 @@ from holdfast.supervisor import Group, Logging, Supervisor
 CHILD = "holdfast.cli.child"
 
 _PERMANENT = ("authentication failed", "no password supplied", "NOAUTH", "WRONGPASS", "NOPERM", "`holdfast migrate`")
-"""Parts of error texts that no retry can help: a wrong password, missing rights, missing tables."""
+"""Parts of the texts of errors that a retry cannot solve: a wrong password, missing rights, missing tables."""
 
 
 @command

@@ -13,11 +13,11 @@ from rich.text import Text
 _NOTHING = ("", "-", "·")
 _FIRM = ("", "type", "status", "outcome", "id", "action", "target")
 _LEAST = {"error": 20, "finding": 30}
-"""Columns that may wrap do so at this width, or at 12 characters."""
+"""The smallest width of a column whose text may wrap. For other such columns it is 12 characters."""
 _GIVING_WAY = ("job", "took", "attempt", "worker", "key", "next", "started", "age")
 """Columns that are left out if there is no room, in this order."""
 _IDS = ("id", "target")
-"""Columns that are copied from the terminal into a command: neither left out, nor folded while anything else can be."""
+"""Columns that users copy into a command. They are never left out, and are folded after all others."""
 _NARROW = 10
 """The width of a wrapped text if there is no room for more."""
 _GAP = 2
@@ -78,7 +78,7 @@ class Sheet:
             widths[at] -= max(0, min(excess(), widths[at] - least))
 
         def is_too_wide() -> bool:
-            """Also with wrapped texts. A removed column leaves room for them."""
+            """Whether the table is too wide even if texts wrap. They may use the room of a column that was removed."""
             widths.update({at: most for at, most in loose.items() if at in widths})
             for at, most in loose.items():
                 if at in widths:

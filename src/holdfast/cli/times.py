@@ -20,14 +20,14 @@ def duration(text: str) -> float:
 
 
 def positive_duration(text: str, option: str) -> float:
-    """Likewise, and greater than 0."""
+    """Like `duration`, and greater than 0."""
     if (seconds := duration(text)) > 0:
         return seconds
     raise Mistake(f"{option} must be more than 0")
 
 
 def optional_duration(text: str | None) -> float | None:
-    """Likewise; None if the option was not given."""
+    """Like `duration`; None if the option was not given."""
     return None if text is None else duration(text)
 
 
@@ -42,7 +42,7 @@ def instant(text: str | None) -> datetime | None:
 
 
 def zoned(text: str | None, option: str) -> datetime | None:
-    """Likewise, but the zone is required: a wrong guess would be off by hours."""
+    """Like `instant`, but the time zone is required: a guessed zone could be wrong by hours."""
     moment = instant(text)
     if text is not None and datetime.fromisoformat(text.strip()).tzinfo is None:
         raise Mistake(f"{option} {text!r} has no time zone; write 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00")

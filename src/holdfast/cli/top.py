@@ -73,7 +73,8 @@ async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
 async def look(client: Client, *, declared_only: Collection[str] = ()) -> Document:
     """What the view shows, as a document. Rates are those of the last five minutes, errors those of the last hour.
 
-    Jobs of types that live workers, or `declared_only`, have without a handler do not count as due, as in `status`.
+    As in `status`, jobs of types without a handler do not count as due: those in `declared_only`, and those that live
+    workers declare without one.
     """
     now = datetime.now(UTC)
     stats = await client.stats()

@@ -18,7 +18,7 @@ def unschedule(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The names of the schedules.")],
     reason: Reason = None,
 ) -> None:
-    """Remove schedules. Their chains stay. One that an application declares can only be paused."""
+    """Remove schedules. Their chains stay. A schedule that an application declares can only be paused."""
     with run.client() as client, checked():
         for name in dict.fromkeys(names):
             client.unschedule(name, reason=reason)

@@ -34,7 +34,7 @@ Lease = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION",
-        help=f"How long a claim holds without renewal. Default: the value in the file, else {SUPERVISED_LEASE:g}s.",
+        help=f"How long a claim is valid without renewal. Default: the value in the file, else {SUPERVISED_LEASE:g}s.",
     ),
 ]
 RenewInterval = Annotated[

@@ -229,8 +229,8 @@ class Client(
         """Complete a chain's current job from outside: ``async with client.completing(chain) as current``.
 
         `output` and `continue_with` are typed by the chain's output, or with an id by the output of `type`. `type` is
-        the required type of the current job: WrongJobType if it has another one. A block that calls neither leaves
-        the job as it is, so that the body may decide. Its writes through `current.tx` are committed in any case.
+        the required type of the current job: WrongJobType if it has another one. A block that calls neither of the
+        two methods leaves the job as it is. Its writes through `current.tx` are committed in any case.
         """
         return Completing(
             self.store, self.jobs, Target.of(chain, type), tx=tx, observers=self.observers, tx_events=self.tx_events

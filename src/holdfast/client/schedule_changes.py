@@ -52,7 +52,7 @@ class Author(NamedTuple):
 
 
 NO_OPERATOR: Final = Author()
-"""A change that is no operator's."""
+"""A change that is not made by an operator."""
 
 Decide = Callable[[ScheduleRecord | None, Micros], ScheduleChange | None]
 """Receives the current record, None if there is none, and the time of the store. Returns None to change nothing."""
@@ -185,7 +185,7 @@ def fire(name: str, audit: Audit | None) -> Procedure[Started]:
 
 
 def backfill(name: str, since: Micros, until: Micros, audit: Audit | None) -> Procedure[list[Started]]:
-    """Start the chains of past ticks, without those that exist."""
+    """Start the chains of past ticks that do not exist yet."""
     if until < since:
         raise ValueError("until must not be earlier than since")
     found: FoundSchedules = yield GetSchedules((name,))

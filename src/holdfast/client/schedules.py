@@ -73,7 +73,7 @@ class ScheduleMethods(Capability):
         reason: str | None = None,
         tx: Any = None,
     ) -> list[Chain[Any]]:
-        """Start the chains of the ticks with since <= tick < until, without those that exist. Returns the new ones."""
+        """Start the missing chains of the ticks with since <= tick < until. Returns the chains that were started."""
         call = _backfill(self._calls, _name(schedule), since, until, reason)
         return await self._run(call, tx, client_calls.created)
 
@@ -130,7 +130,7 @@ class SyncScheduleMethods(SyncCapability):
         reason: str | None = None,
         tx: Any = None,
     ) -> list[Chain[Any]]:
-        """Start the chains of the ticks with since <= tick < until, without those that exist. Returns the new ones."""
+        """Start the missing chains of the ticks with since <= tick < until. Returns the chains that were started."""
         return self._run(_backfill(self._calls, _name(schedule), since, until, reason), tx, client_calls.created)
 
 

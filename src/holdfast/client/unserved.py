@@ -17,7 +17,7 @@ def served_types(workers: Iterable[LiveWorker]) -> frozenset[str]:
 
 
 def external_types(workers: Collection[LiveWorker], declared: Collection[str] = ()) -> frozenset[str]:
-    """The types that live workers, or `declared`, have without a handler, and that no live worker runs.
+    """The types without a handler, in `declared` or as live workers declare them, that no live worker runs.
 
     Their jobs wait for a completion from outside, so no worker claims them. `client.explain` uses the same condition.
     """
@@ -43,7 +43,10 @@ def unserved(types: Mapping[str, TypeStats], workers: Collection[LiveWorker]) ->
 def without_external(
     found: Sequence[Finding], types: Mapping[str, TypeStats], external: Collection[str], now: datetime
 ) -> list[Finding]:
-    """The findings of a store, which does not know external types. Their oldest due job waits for a worker."""
+    """The findings of a store, without external types, which a store does not know.
+
+    The finding about the oldest due job then names the oldest job that waits for a worker.
+    """
     if not any(types[name].due for name in external if name in types):
         return list(found)
     due = [(row.oldest_due, name) for name, row in for_workers(types, external).items() if row.oldest_due is not None]

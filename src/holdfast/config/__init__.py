@@ -1,4 +1,4 @@
-"""`holdfast.toml`: the store, the workers, retry policies, work kinds and logging, unknown keys are errors."""
+"""`holdfast.toml`: the store, the workers, retry policies, work kinds and logging. Unknown keys are errors."""
 
 from holdfast.config.config_error import ConfigError
 from holdfast.config.file import read_settings

@@ -11,12 +11,12 @@ _NAMED = re.compile(r"[?&]wakeups=")
 
 
 def named_in(store: str) -> bool:
-    """Whether the address of the store, or of each shard, names them. An empty `wakeups=` means the store's own."""
+    """Whether the address of the store, or of each shard, sets wake-ups. An empty `wakeups=` means the store's own."""
     return all(_NAMED.search(each) is not None for each in _sql_addresses(store))
 
 
 def brings_its_own(store: str) -> bool:
-    """Whether the store is not a SQL store: it then always uses its own."""
+    """Whether the store is not a SQL store. Such a store always uses its own wake-ups."""
     return not _sql_addresses(store)
 
 

@@ -17,7 +17,7 @@ from holdfast.errors import NotPending
 WHEN_FAILED: Final = "when_failed"
 """The job starts when the first blocker fails or is cancelled, and is cancelled when all blockers complete."""
 WHEN_ENDED: Final = "when_ended"
-"""The job starts when all blockers have ended, in whatever status."""
+"""The job starts when all blockers have ended, with any status."""
 
 NONE_FAILED: Final = failure.write("BlockersCompleted", "the chains whose failure this job waited for have completed")
 """The error of a job that is cancelled because none of its blockers failed."""

@@ -1,7 +1,7 @@
 """Values of a job's life: a new job, the outcome of an attempt, and the settlement that a store writes.
 
 The worker describes the end of an attempt as an `Outcome`. `core.settle` decides what it means, and a store writes the
-`Settlement` if the claim still holds.
+`Settlement` if the claim is still valid.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
-    """The end of an attempt: a store writes it atomically if the claim holds.
+    """The end of an attempt: a store writes it atomically if the claim is still valid.
 
     `outcome` appears in the report of the job. `continuation` and `starts` are created in the same transaction.
     """

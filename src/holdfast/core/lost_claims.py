@@ -1,4 +1,4 @@
-"""What a lost claim means: why it no longer holds, and where the reaper leaves its job. Pure: no clock, no I/O.
+"""What a lost claim means: why it was lost, and the status of its job after a reap. Pure: no clock, no I/O.
 
 Memory, SQLite and PostgreSQL call these functions. The Redis scripts repeat them in Lua (`shared/change.lua` and
 `reap.lua`), and conformance cases compare the results.
@@ -19,7 +19,7 @@ LostReason = Literal["taken_by_another_worker", "already_completed", "cancelled"
 
 
 def lost_reason(status: str | None, current_token: str | None, token: str) -> LostReason | None:
-    """Why a claim with this token no longer holds; None while it holds.
+    """Why a claim with this token was lost; None while it is valid.
 
     `status` and `current_token` are those of the job now. A status of None means that the job does not exist.
     """
@@ -33,7 +33,7 @@ def lost_reason(status: str | None, current_token: str | None, token: str) -> Lo
 
 
 def claim_lost_reason(record: Record | None, claim: Claim) -> LostReason | None:
-    """Why a claim no longer holds, from the record of its job in the store; None while it holds."""
+    """Why a claim was lost, from the record of its job in the store; None while it is valid."""
     if record is None:
         return lost_reason(None, None, claim.token)
     return lost_reason(record.status, record.token, claim.token)

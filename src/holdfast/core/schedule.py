@@ -216,7 +216,7 @@ def schedule_of(chain_id: str) -> str | None:
 def first_job(declaration: ScheduleDeclaration, chain_id: str, tick: Micros, *, after: tuple[str, ...] = ()) -> NewJob:
     """The first job of the chain of a tick. It is due at the tick, plus its jitter and the delay of the start.
 
-    It waits until the chains `after` have ended, in whatever status.
+    It waits until the chains `after` have ended, with any status.
     """
     job = declaration.job
     due = tick + _jitter(declaration, tick) + job.delay

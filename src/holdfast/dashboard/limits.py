@@ -7,9 +7,9 @@ from holdfast.engine.operations import LimitReport
 
 
 async def visible_limits(view: View) -> list[LimitReport]:
-    """Limits, rates and orders that only types use which the viewer may see.
+    """Limits, rates and orders for which the viewer may see all types that use them.
 
-    The keys of lanes are parts of inputs. The store does not say which types use a limit, the registry of the
+    The keys of lanes are parts of inputs. The store does not know which types use a limit; the registry of the
     dashboard does. Viewers of some types see no limit that this registry does not contain.
     """
     client = view.settings.client

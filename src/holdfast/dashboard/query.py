@@ -37,7 +37,7 @@ class Term:
 
 @dataclass(slots=True)
 class Query:
-    """A query as filters of the client. With problems it must not be used: it would show something else."""
+    """A query as filters of the client. If it has problems, it must not be used: it would find other jobs."""
 
     terms: list[Term] = field(default_factory=list[Term])
     filters: ListFilters = field(default_factory=lambda: ListFilters())

@@ -40,7 +40,7 @@ async def history(view: View, schedule: Schedule, now: datetime) -> list[PastTic
     """The last ticks, newest first: those of the rule, those of backfills, and calls of `fire`."""
     client = view.settings.client
     prefix = f"{ID_PREFIX}{schedule.name}:"
-    # Not more than the schedule has had: earlier ticks are older than the schedule.
+    # At most as many ticks as the schedule has had: earlier ticks are older than the schedule.
     counts = schedule.counts
     known = past_ticks(schedule, now)[: counts.started + counts.skipped + counts.missed]
     moments = {tick_id(schedule.name, to_micros(tick)): tick for tick in known}

@@ -76,7 +76,7 @@ def seconds(value: float | None) -> str:
 
 
 def since(start: datetime | None, end: datetime | None) -> str:
-    """The time between two moments; until now without an end."""
+    """The time between two moments. Without an end, the time until now."""
     if start is None:
         return NOTHING
     return seconds(max(0.0, ((end or datetime.now(UTC)) - start).total_seconds()))

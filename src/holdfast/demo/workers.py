@@ -36,7 +36,7 @@ class DemoWorker:
 
     @property
     def died(self) -> bool:
-        """Whether it ended without a stop."""
+        """Whether the process ended although it was not stopped."""
         return not self.killed and self._process.poll() is not None
 
     def kill(self) -> None:

@@ -13,7 +13,7 @@ _MANY = 64
 
 
 class UnawaitedCalls:
-    """Coroutines that were returned to the caller. It keeps references, so that none is garbage-collected unseen."""
+    """Coroutines that were returned to the caller. It keeps references, so that none is garbage-collected first."""
 
     __slots__ = ("_calls", "_tidied")
 

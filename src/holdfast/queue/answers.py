@@ -47,7 +47,7 @@ class Completed(Generic[R_co]):
 
 Answer = Queued | Duplicate | Completed[R]
 Answers = list[Answer[R]]
-"""The answers of an enqueue, one for each job. A name of its own: in a class with a method `list`, `list` is that."""
+"""The answers of an enqueue, one for each job. Inside a class with a method `list`, `list` would be that method."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ class Queue(Generic[P, R]):
         return result
 
     async def cancel(self, id: str) -> Cancelling:
-        """Cancel a job that does not run: it never will.
+        """Cancel a job that is not running. It will never run.
 
         Returns "cancelled", "processing" (not changed), "completed" (also for a failed job) or "not_found".
         """

@@ -151,7 +151,7 @@ class SyncQueue(Generic[P, R]):
         return result
 
     def cancel(self, id: str) -> Cancelling:
-        """Cancel a job that does not run: it never will."""
+        """Cancel a job that is not running. It will never run."""
         return self._perform(self._calls.cancel(id))
 
     # Reading

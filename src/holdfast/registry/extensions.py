@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def checked_plugins(plugins: Iterable[Plugin]) -> tuple[Plugin, ...]:
-    """The plugins. TypeError for an object that is none."""
+    """The plugins. TypeError for an object that is not a plugin."""
     listed = tuple(plugins)
     for plugin in listed:
         check_plugin(plugin)

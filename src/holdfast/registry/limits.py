@@ -46,7 +46,7 @@ class Limit:
 class Rate:
     """At most `burst` attempts at once, then one every `per / number` seconds, over all job types that use the rate.
 
-    With `by`, per key. `weight`: a parameter name or a function; how many attempts this one counts as. 0 pauses.
+    With `by`, per key. `weight`: a parameter name or a function; one attempt counts as this many. The number 0 pauses.
     """
 
     kind: ClassVar[LaneKind] = "rate"

@@ -82,7 +82,7 @@ async def _follow(
             emit(len(ended))
             if not waiting or (deadline is not None and monotonic() >= deadline):
                 return ended
-            # Reading thousands of jobs costs the store as much as running some, so most of the time it is left alone.
+            # Reading thousands of jobs costs as much as running some, so the pauses are longer than the reads.
             await asyncio.sleep(min(took * PAUSE_FACTOR, LOOK_EVERY))
             await wake_flag.wait(LOOK_EVERY)
     finally:

@@ -22,7 +22,7 @@ READ_TIMEOUT = 10.0
 """Seconds that a store has to answer before the backlog counts as unknown."""
 SLOW = 0.05
 PAUSE_FACTOR = 20
-"""A reading that takes longer than `SLOW` is not repeated before this many times as long has passed."""
+"""After a read that takes longer than `SLOW`, the next read waits for this multiple of its duration."""
 
 
 @dataclass(frozen=True, slots=True)

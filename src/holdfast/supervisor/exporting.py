@@ -12,7 +12,7 @@ from holdfast.engine.store import Store
 from holdfast.supervisor.backlog import PAUSE_FACTOR, Backlog
 
 REFRESH = 1.0
-"""Seconds between two readings of the store: many requests cause one."""
+"""Seconds between two reads of the store: requests within this time share one."""
 READ_TIMEOUT = 2.0
 """Seconds that the store has to answer, less than the endpoint has."""
 

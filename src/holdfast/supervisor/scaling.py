@@ -15,7 +15,7 @@ class Scaler:
 
     A due job needs a free slot, so the busy slots of the group's processes are added to the due jobs: a process whose
     slots are all busy cannot run a due job. Without a due job, no process is started. The number falls to the largest
-    number that was needed during that while, so that a load that varies does not start and stop processes repeatedly.
+    number that was needed during that time, so that a load that varies does not start and stop processes repeatedly.
     """
 
     def __init__(self, group: Group) -> None:

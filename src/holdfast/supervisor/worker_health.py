@@ -16,7 +16,7 @@ from holdfast.supervisor.metrics import GroupState
 from holdfast.worker import Worker
 
 REFRESH = 1.0
-"""Seconds between two reads of the backlog: many requests cause one."""
+"""Seconds between two reads of the backlog: requests within this time share one."""
 READ_TIMEOUT = 2.0
 """Seconds that the store has to answer, less than the endpoint has."""
 

@@ -74,7 +74,7 @@ async def drain(
         grace=timeout, observers=[watch.receive], ticks=not advance, threads=threads,
     )  # fmt: skip
     if not advance:
-        # As the worker, which may be stopped before it has done so.
+        # The worker declares the schedules too, but it may be stopped before that.
         await procedures.run(client.store.perform, declare(client.jobs, worker=worker.id))
     async with asyncio.timeout(seconds(timeout)), worker:
         try:

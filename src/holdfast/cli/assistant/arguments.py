@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def options(**given: str | int | bool | Sequence[str] | None) -> list[str]:
     """`created_since="2h"` is `--created-since=2h`; a list repeats the option; None, False and "" leave it out.
 
-    Option and value are one argument, so that a value that begins with a dash is no option.
+    Option and value are one argument, so that a value that begins with a dash is not read as an option.
     """
     arguments: list[str] = []
     for name, value in given.items():

@@ -67,7 +67,7 @@ def statements(connection: BaseDatabaseWrapper, schema: str, name: str, *, colle
     if connection.vendor == "postgresql":
         from holdfast.stores.postgres import migration as postgres_migration
 
-        # Each of its blocks checks itself what is applied.
+        # Each block checks which migrations are applied.
         return postgres_migration.blocks(schema).get(name, [])
     return _sqlite_statements(connection, name, collecting=collecting)
 

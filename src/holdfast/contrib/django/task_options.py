@@ -21,7 +21,7 @@ class HoldfastTask(Task):  # type: ignore[type-arg]
     """A task of HoldfastBackend: `@task(retry=Retry(max_attempts=5), limits=[...])`."""
 
     retry: Retry | None = field(default=None, compare=False)
-    """Without it, a task is attempted once: Django's tasks are not retried unless they ask for it."""
+    """Without it, a task is attempted once: Django's tasks are not retried unless an option says so."""
     lease: Seconds | None = field(default=None, compare=False)
     timeout: Seconds | None = field(default=None, compare=False)
     keep: Seconds | None = field(default=None, compare=False)

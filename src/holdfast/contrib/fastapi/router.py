@@ -49,7 +49,7 @@ def starlette_routes(
 
 
 class Mounted:
-    """Routes as an ASGI application. They match the whole path of the request, in whatever way it was mounted.
+    """Routes as an ASGI application. They match the whole path of the request, for every kind of mount.
 
     Starlette removes nothing from the path of a mounted application, and Litestar removes the path of the mount.
     """

@@ -86,7 +86,7 @@ class OpenTelemetry(Plugin):
             )
             self._send_along(job, span)
             created.append(span)
-        # Ended before the call: a create span measures only the making of the message.
+        # Ended before the call: a create span measures only the creation of the message.
         for span in created:
             span.end()
         about = attributes("send", _one_type(jobs), {names.BATCH_COUNT: len(jobs)})

@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 def _change(
     act: Callable[[Operator, str], Awaitable[None]], field: str, notice: str, *, leaves: bool = False
 ) -> Handler:
-    """A form with an id or a type. Afterwards the page `next` is shown; with `leaves` the job is gone from it."""
+    """A form with an id or a type. Afterwards the page `next` is shown; with `leaves` the job is no longer on it."""
 
     async def handler(view: View) -> Response:
         form = await view.form()

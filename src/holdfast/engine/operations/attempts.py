@@ -35,7 +35,7 @@ class ClaimedJobs(list[Record]):
         """Add jobs that the same call claimed later, under the same token.
 
         A job may be in both: it was lost in between, for example cancelled and retried. Then only the later claim
-        counts. Both have the same token, so two handlers of the job could not be told apart.
+        counts. Both have the same token, so two handlers of the job could not be distinguished.
         """
         lost = {job.id for job in more}.intersection([job.id for job in self])
         if lost:
@@ -54,7 +54,7 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     claimed. Status, lease and token are one write. A job without a limit of attempts takes the limit of its terms.
 
     `ahead`: up to this many more jobs are claimed for slots that will soon be free. They are next in the same order.
-    From the first job on whose terms do not allow it, none is claimed ahead: `holdfast.core.claim_ahead.claimable`. No
+    The claim ahead ends at the first job whose terms do not allow it: `holdfast.core.claim_ahead.claimable`. No
     job overtakes another, and none waits for a slow one. While jobs with lanes may be claimed, none is claimed ahead.
 
     `again`: an earlier call with this token got no response. The jobs that it claimed and that are still held are
@@ -129,7 +129,7 @@ class Settle(Operation[list[Settled]], frozen=True):
 
 
 class Guard(Operation[None], frozen=True):
-    """Check in a transaction that the claim holds, and lock the job until the end. Raises ClaimLost."""
+    """Check in a transaction that the claim is still valid, and lock the job until the end. Raises ClaimLost."""
 
     verb: ClassVar = "guard"
     claim: Claim

@@ -44,9 +44,9 @@ class GetMessages(Operation[list[bytes | None]], frozen=True):
 class SendMessage(Operation[bool], frozen=True):
     """Store a message for a chain. Returns whether it is the first value of this name; a later one is not stored.
 
-    A job of the chain that is suspended and waits for this name becomes due in the same transaction. Of a settlement
-    that suspends a job and a concurrent message for it, one sees the other: the job becomes due. Raises ChainNotFound,
-    and AlreadyCompleted if the chain is finished.
+    A job of the chain that is suspended and waits for this name becomes due in the same transaction. If the
+    message and the settlement that suspends the job are concurrent, the second one sees the first one, and the job
+    becomes due. Raises ChainNotFound, and AlreadyCompleted if the chain is finished.
     """
 
     verb: ClassVar = "send"

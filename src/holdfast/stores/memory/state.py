@@ -167,7 +167,7 @@ class State(RollbackTables):
         self.append(self.history, record.id, past)
 
     def lost(self, record: Record | None, token: str) -> LostReason | None:
-        """Why a claim no longer holds; None while it does."""
+        """Why a claim is lost; None while it is valid."""
         return "not_found" if record is None else lost_reason(record.status, record.token, token)
 
     def remove_chain(self, chain_id: str) -> None:

@@ -16,7 +16,7 @@ class Subscribed:
 
 
 Received = Hints | Subscribed | None
-"""What a subscription reads: hints of another process, the confirmation, or a message without a meaning here."""
+"""What a subscription reads: hints of another process, the confirmation, or a message that is ignored."""
 
 
 class Subscription(Protocol):

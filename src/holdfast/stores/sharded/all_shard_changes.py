@@ -49,7 +49,7 @@ def change_all(routing: Routing, operation: Operation[Any]) -> Plan[Any]:
 
 
 def _report_worker(names: Sequence[str], operation: ReportWorker) -> Plan[WorkerReport]:
-    """A worker reports itself to each shard, so that it has the times of the shard. Here all have the same."""
+    """Report a worker to every shard at once. The times in the answer are the earliest of all shards."""
     answers: dict[str, WorkerReport] = yield from available(dict.fromkeys(names, operation))
     reports = list(answers.values())
     return WorkerReport(min(each.started_at for each in reports), any(each.draining for each in reports))
@@ -70,7 +70,7 @@ def _drain_worker(names: Sequence[str], operation: DrainWorker) -> Plan[bool]:
 
 
 def _home_first(routing: Routing, about: str) -> list[str]:
-    """The shards, first the one that keeps the entry of the audit if it can."""
+    """All shards. The first one is the shard that should keep the entry of the audit."""
     home = routing.of_name(about)
     return [home, *(name for name in routing.names if name != home)]
 

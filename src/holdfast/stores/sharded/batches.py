@@ -1,6 +1,7 @@
 """Batches that are split by the shards of their items. The results have the order of the batch.
 
-Each part is atomic on its shard. The parts of several shards are not atomic together: what can be checked before, is.
+Each part is atomic on its shard. The parts of several shards are not atomic together, so everything that can be checked
+is checked before the first write.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `doctor` finds on each shard, and what lies on a shard where no call looks for it."""
+"""What `doctor` finds on each shard, and chains and schedules that are on a shard where no call searches for them."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _same_worker(one: WorkerRecord, two: WorkerRecord) -> WorkerRecord:
 
 
 def schedules(answers: Iterable[FoundSchedules], limit: int | None = None) -> FoundSchedules:
-    """Schedules sorted by name; with `limit`, in the order of the shards. The earliest time of the shards."""
+    """Schedules sorted by name; with `limit`, in the order of the shards. Times are the earliest of all shards."""
     found = [*answers]
     now = min((each.now for each in found), default=0)
     waits = [each.wait for each in found if each.wait is not None]

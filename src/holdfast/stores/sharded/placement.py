@@ -1,4 +1,4 @@
-"""Chooses the shards of new chains, and refuses what would lie on two. Pure: no clock, no I/O."""
+"""Chooses the shards of new chains, and refuses chains that belong on two shards. Pure: no clock, no I/O."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def stamp(routing: Routing, shard: str, jobs: tuple[NewJob, ...]) -> tuple[NewJo
 
 
 def _decided(routing: Routing, job: NewJob) -> dict[str, str]:
-    """What decides the shard of a job by itself, and the shard."""
+    """The options of a job that decide its shard, each with the shard: `shard=`, the key, a chosen id."""
     decided: dict[str, str] = {}
     if job.details is not None and (wanted := read_details(job.details).shard) is not None:
         decided[f"shard={wanted!r}"] = routing.check_known(wanted)
@@ -83,7 +83,7 @@ def _within(job: NewJob, decided: dict[str, str], tx: Collection[str]) -> dict[s
 
 
 def _agreed(job: NewJob, decided: Mapping[str, str]) -> str | None:
-    """The shard that everything names; None if nothing does."""
+    """The shard that all options decide; None if there are none. WrongShard if they decide different shards."""
     if len({*decided.values()}) > 1:
         named = "; ".join(f"{by} belongs on {shard}" for by, shard in decided.items())
         raise WrongShard(f"{job.type}: a chain lies on one shard, with its blockers and all chains of its key: {named}")

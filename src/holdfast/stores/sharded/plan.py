@@ -23,7 +23,7 @@ def all_of(operations: Mapping[str, Operation[Any]]) -> Plan[Answers]:
     answers = yield operations
     failed = {name: answer for name, answer in answers.items() if isinstance(answer, Exception)}
     if failed:
-        # A refusal says more than an outage.
+        # The error of a refusal is more useful to the caller than the error of an outage.
         error = next((each for each in failed.values() if not isinstance(each, StoreUnavailable)), None)
         error = error or next(iter(failed.values()))
         done = sorted(answers.keys() - failed.keys())

@@ -1,4 +1,4 @@
-"""Claims, reaps and prunes over all shards: each has an equal share of the limit, and takes what others leave.
+"""Claims, reaps and prunes over all shards: each has an equal share of the limit, and what other shards do not use.
 
 Shards that do not answer are left out, so that the others continue.
 """
@@ -75,7 +75,7 @@ class Shares:
         return jobs
 
     def next_due(self, operation: NextDue, names: Sequence[str], *, complete: bool) -> Plan[int | None]:
-        """The earliest time of all shards. Soon, if a shard is left out or the answer of a claim was lost."""
+        """The earliest time of all shards. At most `_RECHECK` if a shard is left out, or a claim has no answer yet."""
         answers = yield from available(dict.fromkeys(names, operation))
         found = [each for each in answers.values() if each is not None]
         if not complete or len(answers) < len(names) or self._unanswered:

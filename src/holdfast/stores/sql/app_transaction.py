@@ -45,7 +45,7 @@ class JoinableStore(Protocol):
         ...
 
     def send_soon(self, hints: Hints, /) -> None:
-        """Send wake-ups for a transaction without a commit hook. It commits soon, or never."""
+        """Send wake-ups for a transaction without a commit hook. Whether and when it commits is not known."""
         ...
 
 

@@ -37,7 +37,7 @@ class TrackRow(msgspec.Struct, gc=False):
     only_kind: str | None = None
     """On SQLite: the kind of its only lane, if this is a limit or an order. None if it has several lanes."""
     seq: int = 0
-    """On SQLite."""
+    """On SQLite: the number of the track."""
 
 
 class JobRow(msgspec.Struct, gc=False):

@@ -128,7 +128,7 @@ async def a_job_that_is_released_before_it_began_keeps_its_attempts(harness: Har
 
 
 async def an_attempt_that_began_after_its_claim_started_then(harness: Harness) -> None:
-    """Also for every other end of an attempt than the completion."""
+    """This applies to every end of an attempt, not only to a completion."""
     await harness.start(*(new_job(FAST) for _ in range(5)))
     claimed_at = harness.clock()
     jobs = await harness.claim(limit=5)
@@ -162,7 +162,7 @@ async def the_time_before_an_attempt_began_counts_as_waiting(harness: Harness) -
 
 
 async def a_claim_names_the_jobs_that_no_worker_had_claimed_before(harness: Harness) -> None:
-    """Whatever ended the earlier attempt: it may have stored steps."""
+    """A job whose earlier attempt ended in any way is not named: that attempt may have stored steps."""
     await harness.start(*(new_job(FAST) for _ in range(6)))
     before = await harness.claim(limit=6)
     wait = Wait("cool-down", "", "sleep", 1, 1, 0, delay=0)

@@ -1,4 +1,4 @@
-"""Whatever ends an attempt releases its lanes."""
+"""Every operation that ends an attempt releases its lanes."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ async def a_chain_that_runs_is_left_alone_and_one_that_has_not_begun_may_follow(
     running = await harness.claim_one()
     assert (running.id, running.input) == (first.id, b"5")
 
-    # A chain past its first job is left alone.
+    # A chain past its first job is not changed.
     await harness.settled(continued(running, next_job(running, input=b"next")))
     third = await harness.started(_replacing(input=b"6"))
     assert third.id not in (first.id, second.first.id)
@@ -149,7 +149,7 @@ async def a_start_that_is_sent_again_changes_nothing_and_a_batch_may_replace_its
     assert (chain.first.id, chain.first.input, deduplicated) == (one.id, b"2", True)
     assert len(await harness.everything()) == 2
 
-    # An id that occurs twice in a batch is found, whatever its second job names as a blocker.
+    # An id that occurs twice in a batch is found, also if its second job names other blockers.
     new = new_job(id="twice")
     answers = await harness.start(new, replace(new, after=("nothing",)))
     assert [each.deduplicated for each in answers] == [False, True]

@@ -9,7 +9,7 @@ from holdfast.stores.memory.state import State
 
 
 def write_audit(state: State, audit: Audit | None, action: str, targets: Iterable[tuple[str, str | None]]) -> None:
-    """Write an entry for each target, which has a chain or none. Nothing if the operation is not an operator's."""
+    """Write an entry for each target, with its chain if it has one. Without `audit`, write no entry."""
     if audit is None:
         return
     for target, chain_id in targets:

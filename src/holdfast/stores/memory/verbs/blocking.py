@@ -33,7 +33,7 @@ def forget_blockers(state: State, job: Record) -> None:
 
 
 def end_at_once(state: State, job: Record, waiting: BlockerState) -> None:
-    """Fail or cancel the job if its blockers say so."""
+    """Fail or cancel the job if the ends of its blockers require it."""
     if waiting.broken is None and not waiting.cancelled:
         return
     now = state.now()

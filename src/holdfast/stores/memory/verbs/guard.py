@@ -1,4 +1,4 @@
-"""Guard: check in a transaction that a claim holds."""
+"""Guard: check in a transaction that a claim is still valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reap: take back running jobs whose lease expired."""
+"""Reap: end the attempts of running jobs whose lease expired."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
 
 
 def _start_others(state: State, settlement: Settlement, now: Micros) -> HoldfastError | None:
-    """Create the side chains and the continuation, or nothing if one of them is refused: then why."""
+    """Create the side chains and the continuation. If one of them is refused, create none, and return the reason."""
     starts, next_job = settlement.starts, settlement.continuation
     refused = check_starts(state, starts, settlement.expected) if starts else None
     if refused is None and next_job is not None:
