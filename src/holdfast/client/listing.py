@@ -43,7 +43,7 @@ class ListingMethods(Capability):
         """Chains, newest first. Pages never skip or repeat a chain, even if chains are created or deleted meanwhile.
 
         `type`, `error`, `worker` and `fingerprint` are those of the last job of a chain, `chain_type` and `key` those
-        of the first. `error` is a part of the error's text, ignoring upper and lower case; `fingerprint` is one of `errors()`.
+        of the first. `error` is a part of the error's text, case is ignored; `fingerprint` is one of `errors()`.
         A call reads a limited number of rows: if no index finds the matching ones, the page may have fewer items than
         `limit`, even none. The list has ended when `next_cursor` is None.
         """
@@ -105,7 +105,7 @@ class SyncListingMethods(SyncCapability):
         """Chains, newest first. Pages never skip or repeat a chain, even if chains are created or deleted meanwhile.
 
         `type`, `error`, `worker` and `fingerprint` are those of the last job of a chain, `chain_type` and `key` those
-        of the first. `error` is a part of the error's text, ignoring upper and lower case; `fingerprint` is one of `errors()`.
+        of the first. `error` is a part of the error's text, case is ignored; `fingerprint` is one of `errors()`.
         A call reads a limited number of rows: if no index finds the matching ones, the page may have fewer items than
         `limit`, even none. The list has ended when `next_cursor` is None.
         """

@@ -58,7 +58,7 @@ class SessionGuard:
         return hasattr(self._subject, "in_nested_transaction") and bool(self._subject.in_nested_transaction())
 
     def commit_savepoints(self, _session: object = None) -> None:
-        """Commit the open savepoints, as the commit of the session would do."""
+        """Commit the open savepoints, like a commit of the session. SQLite releases them with that of the store."""
         while self.has_savepoint:
             self._subject.get_nested_transaction().commit()
 

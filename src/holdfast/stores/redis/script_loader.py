@@ -23,7 +23,7 @@ _LAZY = "-- lazy"
 _DEFINED = re.compile(r"^local (?:function )?(\w+(?:, \w+)*)", re.MULTILINE)
 _LOCAL = re.compile(r"^local (?:\w+(?:, \w+)*\n)?", re.MULTILINE)
 # Each shared file is wrapped in a function, and the next is nested inside it. Lua then resolves a name in the enclosing
-# function directly. Side by side, it would search all names of all files: half the run time of a short script.
+# function directly. On one level, it would search all names of all files: half of the run time of a short script.
 _NESTED = "\nreturn (function()\n"
 _END = "\nend)()"
 

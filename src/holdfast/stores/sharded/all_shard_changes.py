@@ -49,7 +49,7 @@ def change_all(routing: Routing, operation: Operation[Any]) -> Plan[Any]:
 
 
 def _report_worker(names: Sequence[str], operation: ReportWorker) -> Plan[WorkerReport]:
-    """Report a worker to every shard at once. The times in the answer are the earliest of all shards."""
+    """Report a worker to all shards. The answer has the earliest time; a `Worker` reports to each shard separately."""
     answers: dict[str, WorkerReport] = yield from available(dict.fromkeys(names, operation))
     reports = list(answers.values())
     return WorkerReport(min(each.started_at for each in reports), any(each.draining for each in reports))

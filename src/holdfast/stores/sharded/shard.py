@@ -127,7 +127,7 @@ class Shard(Store):
         return self.store.migration_script()
 
     async def _reopen(self) -> None:
-        """Connect if the shard was down when the store was opened."""
+        """Connect if the shard was down when the store was opened. If it was never opened, it raises its own error."""
         if not self.health.up:
             await self.store.open()
             self._opened = True

@@ -79,7 +79,7 @@ class AsyncConnection(asyncio.BufferedProtocol):
         # A cast, no isinstance check: the transports of uvloop have the methods but not the base class.
         self._transport = cast(asyncio.Transport, transport)
 
-    # An own buffer: otherwise the event loop allocates 256 KB for each reply, which takes three system calls.
+    # Our own buffer: otherwise the event loop allocates 256 KB for each reply, which takes three system calls.
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._buffer
 

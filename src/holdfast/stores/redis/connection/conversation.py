@@ -25,7 +25,7 @@ SAVED_REPLY_SECONDS = 60.0
 """How much longer a reply is saved than its request may be sent again: a request can arrive late."""
 
 TRANSIENT = {"TRYAGAIN", "ASK", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "LOADING", "BUSY"}
-"""Codes of errors that pass: a slot is moving, a master is being replaced, the server is loading its data."""
+"""Codes of temporary errors: a slot is moving, a master is being replaced, the server is loading its data."""
 
 NEEDED = "an ACL as the Redis guide describes it: the commands, the keys and the channels of the namespace"
 """The permissions that a user of the server needs."""
@@ -164,7 +164,7 @@ class ScriptConversation:
     def accept(self, replies: Sequence[Any]) -> bool:
         self._in_flight = False
         if not (self._missing or self._confirmed or ErrorReply in map(type, replies)):
-            # The usual case: every call has its reply, so no reply needs a closer look.
+            # The usual case: every call has its reply, so no reply has to be examined.
             if len(replies) == len(self.replies):
                 self.replies[:] = replies
             else:

@@ -43,8 +43,8 @@ class RetryDeadline:
     def connection_lost(self, error: BaseException, *, connected: bool) -> float:
         """Seconds to wait after a connection failed. Every request may be sent twice, so it is sent again.
 
-        A single server that refuses connections is not retried: the caller learns of it at once. In a cluster and with
-        Sentinel another server may take over, so connecting is retried until the deadline.
+        A single server that refuses connections is not retried: the caller gets the error at once. In a cluster and
+        with Sentinel another server may take over, so connecting is retried until the deadline.
         """
         self._locator.forget()
         if self._locator.can_move:

@@ -131,7 +131,7 @@ for _, term in ipairs(terms) do
 end
 
 -- claim_level: take jobs of one priority. Plain jobs and tracks alternate; each track gives one job in turn.
--- `unread`: there may be more tracks, which are better than the next plain jobs if those of the queue must wait.
+-- `unread`: there may be more tracks. If the tracks of the queue must wait, these may be better than the next plain jobs.
 -- The pass ends early if a job that was not read may be better than the next one.
 local lanes_next = false
 
@@ -187,7 +187,7 @@ local function claim_pass(tracks, unread)
   end)
   for _, priority in ipairs(levels) do
     local sets, those = {}, by_priority[priority] or {}
-    -- A claim of few jobs reads each set once, whichever of them has the jobs.
+    -- The size is large enough that a claim of few jobs reads each set once, also if one set has all the jobs.
     local size = math.min(math.max(1, limit - #taken), math.max(10, math.ceil((limit - #taken) / math.max(1, #those))))
     for _, term in ipairs(those) do
       sets[#sets + 1] = open_set(term, priority, size)

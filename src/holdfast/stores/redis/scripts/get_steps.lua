@@ -1,4 +1,4 @@
--- get_steps: the steps of these jobs, in no order.
+-- get_steps: the steps of these jobs, in no particular order.
 -- flags: no-writes
 -- include: steps
 -- op: job ids

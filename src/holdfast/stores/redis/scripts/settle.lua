@@ -52,7 +52,7 @@ end
 local COUNTED = { [FAILED] = 'failed', [CANCELLED] = 'cancelled' }
 
 -- count_ended: count an attempt that did not complete its job. Released and mismatched attempts are not counted, but the
--- failure of a job whose input no worker could read is.
+-- failure of a job whose input no worker could read is counted.
 local function count_ended(job, status, outcome, fingerprint, summary)
   local kind = COUNTED[status] or outcome == 'failed' and 'retried' or outcome == 'rescheduled' and outcome
   if kind and outcome == 'mismatched' then

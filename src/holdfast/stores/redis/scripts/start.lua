@@ -1,4 +1,4 @@
--- start: create chains, in order, all or none; a job whose id or key finds a chain answers that chain instead.
+-- start: create chains, in order, all or none; for a job whose id or key finds a chain, answer that chain instead.
 -- include: single_start
 -- include: start_chains
 local jobs = read_all_new(op)

@@ -1,7 +1,7 @@
 -- settle: write the outcomes of attempts.
 
 -- settle_claims: the jobs of these claims, whether any job has blockers, and whether these jobs have lanes.
--- Any job: whether these jobs are awaited would be one more search in the index for each.
+-- Any job, not only these: to find out whether these jobs are awaited would need one more search in the index for each.
 -- The last columns: the lane whose permit is in the row of the job, null if its chain keeps an order of an earlier job, which
 -- the triggers release; whether this lane is an order; and whether a listener is registered, the same in each row.
 select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attempt, job.worker, job.started_at,

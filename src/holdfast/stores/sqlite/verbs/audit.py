@@ -17,7 +17,7 @@ _PRUNE = SQL["prune_audit"]
 def write_audit(
     context: PlanContext, audit: Audit | None, action: str, targets: Iterable[tuple[str, str | None]]
 ) -> Plan[None]:
-    """Write an entry for each target, which has a chain or none. Nothing if the operation is not an operator's."""
+    """Write an entry for each target, with its chain if it has one. Without `audit`, write no entry."""
     if audit is not None:
         entry = {"now": context.now, "user": audit.user, "action": action, "reason": audit.reason}
         yield Many(_INSERT, [{**entry, "target": target, "chain_id": chain_id} for target, chain_id in targets])

@@ -28,7 +28,7 @@ def name_blockers(job_id: str, after: Sequence[str]) -> Plan[None]:
 
 
 def end_at_once(context: PlanContext, job: NewJob, waiting: BlockerState) -> Plan[None]:
-    """Fail or cancel the job if its blockers say so."""
+    """Fail or cancel the job if the ends of its blockers require it."""
     if waiting.cancelled:
         yield from blockers.cancel_waiting(context, job.id, job.chain_id, job.type)
         yield from blockers.broken(context, job.chain_id)

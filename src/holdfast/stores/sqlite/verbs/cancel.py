@@ -1,4 +1,4 @@
-"""Cancel: end unfinished chains for good."""
+"""Cancel: end unfinished chains permanently."""
 
 from __future__ import annotations
 

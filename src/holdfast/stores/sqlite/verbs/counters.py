@@ -30,7 +30,7 @@ _FORGET_GROUPS = SQL["forget_groups"]
 _FORGET_ERROR_COUNTS = SQL["forget_error_counts"]
 
 _ALL = -1
-"""As a limit: every row."""
+"""A limit that includes every row."""
 
 
 def append(changes: Iterable[CounterChange]) -> Many:

@@ -22,7 +22,7 @@ def guard(context: PlanContext, operation: Guard) -> Plan[None]:
 
 
 def why_lost(claim: Claim) -> Plan[LostReason | None]:
-    """Why a claim is no longer held; None while it is."""
+    """Why a claim is no longer held; None while it is held."""
     rows = yield Statement(_CLAIM, {"id": claim.job_id})
     [(status, token)] = rows or [NOT_FOUND[1:]]
     return lost_reason(status, token, claim.token)

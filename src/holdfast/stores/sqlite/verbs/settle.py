@@ -62,7 +62,7 @@ class _Completions:
                 self._awaited[job.chain_id] = len(self._answers)
         else:
             self._continuations.append(next_job)
-        # The triggers decide whether a chain that goes on keeps its order.
+        # The triggers decide whether a chain that continues keeps its order.
         self._with_triggers |= job.has_lanes and (job.lane is None or (job.ordered and next_job is not None))
         if settlement.keep is not None:
             self._kept.append((settlement.keep, job.seq, job.token))

@@ -155,7 +155,7 @@ def _worker(row: Row) -> WorkerRecord:
 
 @contextmanager
 def _missing_table_is_empty() -> Generator[None]:
-    """Ignore that the first worker has not created the table yet, and that the file is damaged: it is replaced."""
+    """Ignore a missing table, which the first worker creates later, and a damaged file, which is replaced."""
     try:
         yield
     except sqlite3.OperationalError as error:

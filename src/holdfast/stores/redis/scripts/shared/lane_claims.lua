@@ -107,7 +107,7 @@ function lanes.ready_tracks(types, limit)
   end
 end
 
--- allows: whether a lane lets this job start now. A rate that does not is read again when it does.
+-- allows: whether a lane lets this job start now. A rate that does not is read again at the time when it allows the job.
 function lanes.allows(state, lane, track, job, counts)
   if state.kind == 'limit' then
     return lanes.running_in(lane) < state.number

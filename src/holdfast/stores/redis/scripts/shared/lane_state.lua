@@ -10,7 +10,7 @@
 -- lane at which it is parked, if any. fairs: see `fair_tracks`. parked: the types that may have tracks parked at a lane.
 -- wait:TRACK: its pending jobs by due time. laned:TYPE: the pending jobs of a type that have lanes.
 -- ready:TYPE: ranks of ready tracks. timed:TYPE: tracks by the due time of their first job. parked:LANE:TYPE: ranks.
--- wakes: lanes by the time at which a rate allows more. places:LANE: the order of an order. kept:CHAIN: orders of a chain.
+-- wakes: lanes by the time at which a rate allows more. places:LANE: the places of an order. kept:CHAIN: orders of a chain.
 local lanes = { read = {}, states = {}, limits = {}, fronts = {} }
 
 -- read_fields: these fields of a hash, in order; false for those that do not exist.

@@ -12,7 +12,7 @@ local function length(chain)
   return 1 + redis.call('LLEN', prefix .. 'c:' .. chain)
 end
 
--- releasing: whether a completed chain has dependents to update. Deleted now, finished dependents would keep a blocker.
+-- releasing: whether a completed chain has dependents to update. If it were deleted now, finished dependents would keep a blocker.
 local function releasing(chain)
   return redis.call('HEXISTS', releasing_key, COMPLETED_CHAIN .. chain) == 1
 end

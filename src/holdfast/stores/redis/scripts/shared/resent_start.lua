@@ -4,7 +4,7 @@
 -- include: removed_jobs
 -- resent_start: a start that is sent again. The first time it created all of its chains, or found some of them (then the
 -- found ones are saved), or it never arrived.
--- The row of a job says who created it. For an id that the application chose, `by` is the request. A generated id is used
+-- The row of a job shows which request created it. For an id that the application chose, `by` is the request. A generated id is used
 -- by one start only.
 local BY = 21
 
@@ -30,7 +30,7 @@ local function already_created(jobs)
     -- The last value of the state as the caller encoded it is `by`.
     local result = created_by(job.id, (select(BY, cmsgpack.unpack(job.rest))))
     local existing = found_before and found_before[n] ~= '' and is_chain(found_before[n]) and found_before[n]
-    -- A chain found under the job's own id may be deleted, and the current one created by an earlier resend.
+    -- A chain found under the job's own id may have been deleted, and an earlier resend may have created the current one.
     if existing and (existing ~= job.id or own[existing] or not result) then
       found[n], result = existing, { 'found' }
     elseif result then

@@ -1,7 +1,7 @@
 -- include: create
 -- lazy: chain
 -- lazy: resent_start
--- start_chains: start chains in order, all or none, and answer what became of each.
+-- start_chains: start chains in order, all or none, and answer the result of each.
 -- find_chains: the chain that each job finds, the results if the request is resent, and why the jobs are refused.
 local function find_chains(jobs)
   local found, results
