@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 _UNIONS = (Union, types.UnionType)
-# msgspec decodes these as a list or a set, whichever container was encoded.
+# msgspec decodes these as a list or a set, independent of the container that was encoded.
 _ABSTRACT = (
     collections.abc.Sequence,
     collections.abc.MutableSequence,

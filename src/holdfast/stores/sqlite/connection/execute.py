@@ -14,7 +14,7 @@ def executor(connection: sqlite3.Connection) -> Execute:
     """The function that `drive` calls for each statement of a plan."""
     # A new cursor for each statement. The traceback of an error would keep a shared cursor alive, and the cursor would
     # keep the lock of the closed connection. Not `connection.execute`: the class of a lent connection checks what the
-    # application executes, and rows are tuples here, whatever row factory the application has set.
+    # application executes, and rows are tuples here, also if the application has set a row factory.
     cursor = sqlite3.Cursor
 
     def execute_instruction(instruction: Statement | Many) -> list[Row]:

@@ -126,7 +126,7 @@ class LentConnection(sqlite3.Connection):
 
     @contextmanager
     def plain(self) -> Generator[None]:
-        """Texts are `str` inside the block, whatever text factory the application has set."""
+        """Texts are `str` inside the block, also if the application has set a text factory."""
         factory = self.text_factory
         self.text_factory = str
         try:
