@@ -19,7 +19,7 @@ from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.settle import settle
 from holdfast.engine.interruption import ends_task
 from holdfast.engine.observers import Observers
-from holdfast.engine.operations import GetBlockers, LostReason, Settle, Settled
+from holdfast.engine.operations import WRITTEN, GetBlockers, LostReason, Settle, Settled
 from holdfast.engine.store import Store
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt_events import emit_claimed, emit_end
@@ -36,12 +36,10 @@ from holdfast.worker.mismatch import arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.run_options import RunOptions
-from holdfast.worker.running_job import running_job
+from holdfast.worker.running_job import running_job, running_job_is_used
 from holdfast.worker.settler import Settler
 from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
-
-_WRITTEN = Settled()
 
 
 class Runner:
@@ -80,7 +78,7 @@ class Runner:
             if each.type.is_async and not each.type.takes_attempt and not self._middlewares[name]
         )
         """Types without an attempt object: their async handlers take none, and there is no middleware."""
-        self._emits_started = self._emits_completed = False
+        self._emits_started = self._emits_completed = self._sets_running_job = False
         self.shortest_abort_after = min((each.abort_after for each in options.values()), default=math.inf)
         """Seconds without a renewal after which a job of any type may belong to another worker."""
 
@@ -89,6 +87,7 @@ class Runner:
         emit_claimed(self._observers, records)
         # Once per claim instead of once per job.
         self._emits_started, self._emits_completed = map(self._observers.wants, ("started", "completed"))
+        self._sets_running_job = running_job_is_used()
         now, options = lease_clock(), self._options
         held_claims = [HeldClaim(record, options[record.type], now, sent) for record in records]
         self._held_claims.add(held_claims)
@@ -117,7 +116,8 @@ class Runner:
         if self._emits_started:
             self._observers.emit("started", held_claim.record)
         record, options, task = held_claim.record, held_claim.options, run.task
-        running_job.set(record)  # the task belongs to this attempt
+        if self._sets_running_job:
+            running_job.set(record)  # the task belongs to this attempt
         timer: asyncio.TimerHandle | None = None
         try:
             if held_claim.enter(task):
@@ -281,7 +281,7 @@ class Runner:
         if record.details is not None or record.index:
             self._released.add(record)
         # The only event of a plain end is `completed`.
-        is_plain = settlement.outcome == "completed" and settlement.continuation is None and answer == _WRITTEN
+        is_plain = settlement.outcome == "completed" and settlement.continuation is None and answer is WRITTEN
         if self._emits_completed or started or not is_plain:
             emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 

@@ -216,13 +216,14 @@ class Slots:
                     if ends_task(error, task):
                         raise
                     log.error(HOOK_RAISED, held_claim.record.type, exc_info=error)
-            if (call := run.call) is not None and call.completion.has_transaction:
+            if (call := run.call) is None:
+                runner.write(held_claim, run)
+            elif call.completion.has_transaction:
                 await runner.end_transaction(held_claim, run)
             else:
                 # While steps are stored, ten slots end ten attempts at a time. A settlement for each ten would cost
                 # as much as their steps.
-                later = call is not None and bool(call.steps.waited and self.ahead.waiting)
-                runner.write(held_claim, run, later=later)
+                runner.write(held_claim, run, later=bool(call.steps.waited and self.ahead.waiting))
             if run.interrupt is not None:
                 raise run.interrupt
             if self._job_delay:

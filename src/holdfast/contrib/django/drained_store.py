@@ -15,10 +15,12 @@ from holdfast.contrib.django.transactions import ConnectionTransaction
 from holdfast.core.clock import Clock
 from holdfast.engine.operations import Operation, Renew
 from holdfast.engine.wakeups import Hints, LocalWakeups
-from holdfast.worker.running_job import running_job
+from holdfast.worker.running_job import use_running_job
 from holdfast.worker.threads import Threads
 
 R = TypeVar("R")
+
+_RUNNING_JOB = use_running_job()
 
 
 class _TransactionOpen(Exception):
@@ -40,7 +42,7 @@ class DrainedStore(ConnectionStore):
         self._ended = asyncio.Event()
 
     async def perform(self, operation: Operation[R], /) -> R:
-        if running_job.get() is not None:  # of the handler
+        if _RUNNING_JOB.get() is not None:  # of the handler
             return await super().perform(operation)
         while True:
             try:

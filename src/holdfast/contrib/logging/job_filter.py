@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from holdfast.worker.running_job import running_job
+from holdfast.worker.running_job import use_running_job
+
+_RUNNING_JOB = use_running_job()
 
 KEYS = ("job_id", "chain_id", "job_type", "attempt")
 _OF_EVENTS = ("holdfast_job_id", "holdfast_chain_id", "holdfast_type", "holdfast_attempt")
@@ -23,7 +25,7 @@ class JobFilter(logging.Filter):
         values: tuple[object, ...]
         if getattr(record, "holdfast_event", None) is not None:
             values = tuple(getattr(record, name, None) for name in _OF_EVENTS)
-        elif (job := running_job.get()) is not None:
+        elif (job := _RUNNING_JOB.get()) is not None:
             values = (job.id, job.chain_id, job.type, job.attempt)
         else:
             values = (None, None, None, None)

@@ -6,6 +6,7 @@ and the store refuses it unless the job is running with that token. Times come f
 
 from holdfast.core.lost_claims import LostReason
 from holdfast.engine.operations.attempts import (
+    WRITTEN,
     AttemptLog,
     ClaimedJobs,
     ClaimJobs,
@@ -71,6 +72,7 @@ __all__ = [
     "AUDIT_KEPT",
     "LOG",
     "SCHEDULES_CHANGED",
+    "WRITTEN",
     "AttemptLog",
     "Audit",
     "AuditRow",

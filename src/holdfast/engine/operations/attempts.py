@@ -101,6 +101,10 @@ class Settled(NamedTuple):
         return self.lost is None and self.refused is None
 
 
+WRITTEN = Settled()
+"""The usual result. Stores return this object, so that a worker recognises it without a comparison of values."""
+
+
 class Settle(Operation[list[Settled]], frozen=True):
     """Write the outcomes of attempts, each with its claim. Results are in the same order.
 

@@ -96,7 +96,7 @@ class State(RollbackTables):
         """Store a record, update the indexes and hints, and record an event."""
         jobs, job_id, status = self.jobs, record.id, record.status
         before = jobs.get(job_id)
-        self.undo.append((jobs, job_id, before))
+        self.undo += (jobs, job_id, before)
         jobs[job_id] = record
         has_lanes = (record.details is not None or self.lanes.of) and self.lanes.changed(self, before, record)
         if status is Status.RUNNING:

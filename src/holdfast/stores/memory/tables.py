@@ -64,5 +64,8 @@ class Tables:
         self.event_seq: int = 0
         self.seq: int = 0
         self.hints = Hints()
-        self.undo: list[tuple[Any, Any, Any]] = []
-        """The changes of the current operation as (table, key, value before). Empty after the commit."""
+        self.undo: list[Any] = []
+        """The changes of the current operation: a table, a key and the value before for each. Empty after the commit.
+
+        One flat list: the garbage collector would count a tuple for each change.
+        """

@@ -10,7 +10,7 @@ from holdfast.core.clock import Micros
 from holdfast.core.counters import settled_kind
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import NOT_HELD, Record, Status
-from holdfast.engine.operations import Settle, Settled, Start
+from holdfast.engine.operations import WRITTEN, Settle, Settled, Start
 from holdfast.errors import HoldfastError
 from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
@@ -20,8 +20,6 @@ from holdfast.stores.memory.verbs.steps import suspend
 
 Times = defaultdict[str, list[tuple[Micros, Micros]]]
 """Per type, when each completed job was due and when its attempt began."""
-
-_WRITTEN = Settled()
 
 
 def settle(state: State, op: Settle) -> list[Settled]:
@@ -37,7 +35,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
     job = state.jobs.get(job_id)
     if job is None or job.status is not Status.RUNNING or job.token != token:
         written_before = job is not None and (job.token, job.status) == (token, settlement.status)
-        return _WRITTEN if written_before else Settled(lost=state.lost(job, token))
+        return WRITTEN if written_before else Settled(lost=state.lost(job, token))
     if settlement.keep is not None:
         job = replace(job, keep=settlement.keep)
     begun = (job.started_at or now) + settlement.ahead
@@ -57,7 +55,7 @@ def _settle(state: State, settlement: Settlement, now: Micros, completed: Times)
             _return_to_pending(state, job, settlement, now)
         case _:
             return _end(state, job, settlement, now)
-    return _WRITTEN
+    return WRITTEN
 
 
 def _start_others(state: State, settlement: Settlement, now: Micros) -> HoldfastError | None:
@@ -93,7 +91,7 @@ def _complete(state: State, job: Record, settlement: Settlement, begun: Micros, 
     state.put(completed, "completed")
     if settlement.continuation is None and job.chain_id in state.dependents:
         return Settled(unblocked=tuple(chain_completed(state, job.chain_id, now)))
-    return _WRITTEN
+    return WRITTEN
 
 
 def _return_to_pending(state: State, job: Record, settlement: Settlement, now: Micros) -> None:

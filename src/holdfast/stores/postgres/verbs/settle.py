@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
-from holdfast.engine.operations import Settle, Settled
+from holdfast.engine.operations import WRITTEN, Settle, Settled
 from holdfast.stores.postgres.plan import Begin, Commit, Plan, Result
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
@@ -23,11 +23,9 @@ from holdfast.stores.sql.plan import Statement
 _AFFECTED = SQL["settle_affected"]
 _WAIT = SQL["settle_wait"]
 
-_WRITTEN = Settled()
-
 
 def settle(context: PlanContext, op: Settle) -> Plan[list[Settled]]:
-    answers = [_WRITTEN] * len(op.settlements)
+    answers = [WRITTEN] * len(op.settlements)
     left: dict[int, Settlement] = dict(enumerate(op.settlements))
     while left:
         # Each job once per batch: a second settlement of the same job must see what the first one wrote.

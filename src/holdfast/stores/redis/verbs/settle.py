@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.core.lifecycle import Settlement
 from holdfast.engine import operations as ops
-from holdfast.engine.operations import Settled
+from holdfast.engine.operations import WRITTEN, Settled
 from holdfast.stores.redis.verbs import encode
 from holdfast.stores.redis.verbs.encode import Payloads
 from holdfast.stores.redis.verbs.release_dependents import release
@@ -36,12 +36,9 @@ def _settle_call(settlements: Sequence[Settlement], *, resent: bool) -> ScriptCa
     return ScriptCall("settle", body, [each.claim.job_id for each in settlements], payloads, resent=resent)
 
 
-_WRITTEN = Settled()
-
-
 def _settled(reply: Any) -> Settled:
     if reply == b"ok":
-        return _WRITTEN
+        return WRITTEN
     outcome, *values = reply
     match outcome:
         case b"ok":

@@ -10,7 +10,7 @@ from holdfast.core.counters import CounterChange, settled_together
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
-from holdfast.engine.operations import Settle, Settled
+from holdfast.engine.operations import WRITTEN, Settle, Settled
 from holdfast.stores.sql.listing import filled
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
@@ -20,7 +20,6 @@ from holdfast.stores.sqlite.verbs.settle_one import (
     COMPLETED,
     COMPLETED_LANES,
     KEEP,
-    WRITTEN,
     ClaimedJob,
     completion,
     settle_one,

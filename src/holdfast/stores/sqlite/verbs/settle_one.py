@@ -9,7 +9,7 @@ from holdfast.core.clock import Micros
 from holdfast.core.counters import Kind, settled_kind
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Status
-from holdfast.engine.operations import Settled, Start
+from holdfast.engine.operations import WRITTEN, Settled, Start
 from holdfast.errors import HoldfastError
 from holdfast.stores.sql.plan import Many, Plan, PlanContext, Row, Statement
 from holdfast.stores.sqlite.rows import SQL
@@ -23,8 +23,6 @@ _RELEASED = SQL["settle_released"]
 _SUSPENDED = SQL["settle_suspended"]
 _MISMATCHED = SQL["settle_mismatched"]
 _ENDED = SQL["settle_ended"]
-
-WRITTEN = Settled()
 
 
 class ClaimedJob(NamedTuple):
