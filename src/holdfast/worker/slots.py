@@ -241,8 +241,11 @@ class Slots:
 
     def _free_slot(self, held_claim: HeldClaim, run: AttemptRun, begun: float) -> None:
         self.tasks.pop(run.task, None)
-        waited = 0.0 if run.call is None else run.call.steps.waited + run.call.completion.waited
-        self._durations.add(held_claim.record.type, begun, monotonic(), waited)
+        if (call := run.call) is None:
+            self._durations.add(held_claim.record.type, begun, monotonic())
+        else:
+            waited = call.steps.waited + call.completion.waited
+            self._durations.add(held_claim.record.type, begun, monotonic(), waited)
         if not self._freeing:
             self._freeing = True
             assert self._loop is not None
