@@ -14,7 +14,7 @@ AbortReason = Literal[
     "taken_by_another_worker", "already_completed", "not_found", "cancelled", "timeout", "shutdown", "error"
 ]
 
-# One lock for all signals. It is held only briefly, and few attempts ever use their signal.
+# One lock serves all signals. A thread holds it only briefly, and few attempts use their signal.
 _lock = threading.Lock()
 
 
@@ -30,7 +30,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
 
     @property
     def reason(self) -> AbortReason | None:
-        """Why the attempt was aborted; None while it is not."""
+        """The reason of the abort; None if the attempt was not aborted."""
         return self._reason
 
     async def wait(self) -> AbortReason:
@@ -51,7 +51,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
         return self._reason
 
     def wait_sync(self, timeout: float | None = None) -> AbortReason | None:
-        """Wait in a plain function. Returns None if the timeout expires first."""
+        """The blocking variant of `wait`, for plain functions. Returns None if the timeout expires first."""
         aborted = threading.Event()
         self._add(aborted.set)
         try:

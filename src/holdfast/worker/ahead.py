@@ -18,18 +18,18 @@ class AheadQueue:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.waiting: deque[HeldClaim] = deque()
-        """Read only, outside of this class."""
+        """Code outside this class may only read it."""
         self._measured: tuple[float, int] | None = None
         """When the measurement of the interval began, and how many jobs waited then."""
         self._begun = 0
-        """How many have begun since."""
+        """How many jobs have begun since the measurement began."""
         self.interval: float | None = None
         """Seconds from the start of one of these jobs to the start of the next; None if it is not known."""
         self.stalled = False
-        """Jobs were overdue, and no attempt has ended since."""
+        """True if jobs were overdue and no attempt has ended since."""
 
     def put(self, held_claims: Sequence[HeldClaim]) -> None:
-        """Add claims, best first. They begin before those that wait already if they are better."""
+        """Add claims that are sorted best first. A new claim begins before a waiting one if it is better."""
         with self._lock:
             in_order = not self.waiting or _rank(self.waiting[-1]) <= _rank(held_claims[0])
             self.waiting.extend(held_claims)

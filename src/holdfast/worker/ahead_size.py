@@ -9,23 +9,24 @@ from holdfast.worker.durations import Estimate
 WINDOW = 0.02
 """Seconds in which all jobs that are claimed ahead should begin."""
 STORE_WINDOW = 0.05
-"""The same for types that wait for the store. A claim and their writes share the disk, so claims should be few."""
+"""The same for types whose attempts wait for the store. Claims and the writes of these attempts use the same disk, so
+claims should be few."""
 MOST = 500
-"""With jobs claimed ahead, a worker holds at most this many jobs, the running ones included."""
+"""A worker claims ahead only while it holds at most this many jobs, including the running ones."""
 ENGINE_SECONDS = 0.00005
 """Assumed cost of an attempt without its handler, until the rate of the queue is measured."""
 
 
 class Room(NamedTuple):
-    """What a claim should ask for."""
+    """How many jobs a claim should ask for, and of which types."""
 
     limit: int
-    """Jobs of any type, for free slots."""
+    """The number of jobs of any type, for the free slots."""
     ahead: int = 0
-    """More jobs, of the fast types."""
+    """The number of additional jobs, of the fast types only."""
     fast: frozenset[str] = frozenset()
     finds_new: bool = False
-    """Ask which jobs were never claimed before: their steps need not be read."""
+    """Whether the store reports which jobs were never claimed before. Such jobs have no steps to read."""
 
     @property
     def total(self) -> int:
@@ -39,8 +40,8 @@ def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float
     """How many jobs will begin within the window.
 
     `moving`: slots that are free, or that a fast attempt occupies. `longest`: the seconds of the longest fast attempt.
-    `interval`: the measured seconds between two starts. Without it, it is assumed that one handler runs at a time, and
-    that the waits for the store overlap.
+    `interval`: the measured seconds between two starts. If it is None, the calculation assumes that one handler runs at
+    a time, and that the waits for the store overlap.
     """
     waiting = longest.slot - longest.handler
     window = STORE_WINDOW if waiting else WINDOW

@@ -51,7 +51,7 @@ class Done(SharedDone[Tx]):
         return self._unawaited.track("done.start(...)", self._perform(self._starts(bound, options)))
 
     def check_awaited(self) -> None:
-        """RuntimeError if a start or a statement was not awaited: its side chain or its rows would be missing."""
+        """Raises RuntimeError if a start or a statement was not awaited: its chain or its rows would be missing."""
         self._unawaited.check()
         check_statements(self._tx)
 

@@ -1,4 +1,4 @@
-"""The blocks of an attempt, `prepare` and `complete`, once for async and plain handlers.
+"""The blocks of an attempt, `prepare` and `complete`, written once for async and plain handlers.
 
 A block is a generator that yields requests: begin a transaction, perform an operation, run the body of the `with`
 statement, commit or roll back. Attempt awaits each request, SyncAttempt blocks on it. An error of a request is raised
@@ -60,7 +60,7 @@ class Body(NamedTuple):
 
     block: Literal["prepare", "complete"]
     value: Any
-    """What `as` binds, and what the middlewares receive."""
+    """The value that `as` binds and that the middlewares receive."""
     innermost: AbstractContextManager[None]
 
 
@@ -69,7 +69,7 @@ Block = Generator[Request, Any, None]
 
 
 class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
-    """What Attempt and SyncAttempt share."""
+    """The common part of Attempt and SyncAttempt."""
 
     __holdfast_attempt__: ClassVar[str]
 
@@ -83,15 +83,15 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         self._middlewares = parts.middlewares
         self._attempt_steps = parts.steps
         self.state = cast("State", None)
-        """What the lifespan of the registry yielded; None without one."""
+        """The value that the lifespan of the registry yielded; None if there is no lifespan."""
         self.blocker_chains: tuple[Chain[Any], ...] = ()
         """The chains that the job waited for, in order."""
         self.child_notes: dict[str, bytes] = {}
-        """What plugins left in the child process of the handler: see `Plugin.in_child`."""
+        """Data that plugins stored in the child process of the handler: see `Plugin.in_child`."""
 
     @property
     def claim(self) -> Claim:
-        """The job's id and a token, new for each attempt: proof of the claim. Jobs claimed together share the token."""
+        """Proof of the claim: the job's id, and a token, new for each attempt. Jobs claimed together share a token."""
         return self.job.record.claim
 
     @property
@@ -108,7 +108,7 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         self._completion.log = text.encode("utf-8", "replace")
 
     def wrap_steps(self, wrap: StepWrapper) -> None:
-        """Enter `wrap(name, each)` around each durable step that runs, for a plugin. `each` is JSON, or empty."""
+        """For plugins: run each durable step in the context manager `wrap(name, each)`. `each` is JSON, or empty."""
         self._attempt_steps.log.wrappers += (wrap,)
 
     def _prepare_block(self, mode: Mode, session: SessionFactory) -> Block:
@@ -143,8 +143,8 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         self._completion.waited += lease_clock() - since
         self._completion.tx = tx
         try:
-            # Check the signal after `tx` is published. An abort before that could not abandon the transaction, and the
-            # settlement could not be written while it is open.
+            # Check the signal after `tx` is set. An earlier abort could not abandon the transaction, and the settlement
+            # could not be written while the transaction is open.
             self._check_signal()
             yield Perform(tx, Guard(self.claim))
         except BaseException as error:
@@ -156,7 +156,7 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         return tx
 
     def _in_block(self, tx: Any, innermost: AbstractContextManager[None]) -> AbstractContextManager[None]:
-        """What the code of the application in a transaction runs in: `innermost`, and what plugins add to it."""
+        """The context manager around the application's code in a transaction: those of plugins, then `innermost`."""
         added = methods_of(self._jobs.scope(self.job.type), "in_block")
         return _entered([make(self, tx) for make in added], innermost) if added else innermost
 
@@ -174,7 +174,7 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         raise NotImplementedError
 
     def _abort_behind(self, error: BaseException) -> BaseException | None:
-        """The error to raise instead, if an abort has caused this one."""
+        """The error to raise instead if an abort caused this error; otherwise None."""
         return None
 
 

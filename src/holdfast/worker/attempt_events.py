@@ -16,7 +16,7 @@ from holdfast.worker.held_claims import HeldClaim, lease_clock
 
 
 def emit_claimed(observers: Observers, records: Sequence[Record]) -> None:
-    """Emit `claimed` for each job, with the seconds that it had been due."""
+    """Emit `claimed` for each job, with the seconds between its due time and its claim."""
     if observers.wants("claimed"):
         for record in records:
             observers.emit("claimed", record, waited=((record.started_at or 0) - record.scheduled_at) / SECOND)
@@ -31,7 +31,7 @@ def emit_end(
     *,
     cause: BaseException | None = None,
 ) -> None:
-    """Emit how the attempt ended. Called after the commit of its settlement, or when its claim is known to be lost.
+    """Emit how the attempt ended. Call this after the commit of its settlement, or when its claim is known to be lost.
 
     `cause` is the exception of an attempt that failed.
     """

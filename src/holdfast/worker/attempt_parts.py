@@ -1,4 +1,4 @@
-"""What an attempt consists of: the same for handlers on the event loop, in threads and in child processes."""
+"""The parts of an attempt. They are the same for handlers on the event loop, in threads and in child processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.worker.steps.step_store import StepStore
 
 @dataclass(slots=True)
 class AttemptParts:
-    """The job of an attempt, what its handler has done so far, and what surrounds it."""
+    """The job of an attempt, the state of its handler, and the objects that the handler uses."""
 
     job: Job
     store: Store
@@ -49,7 +49,7 @@ class AttemptParts:
     ) -> Self:
         """The parts of a new attempt of this job. `claimed` is a time before its claim, on the lease clock.
 
-        `steps_read` gives its stored steps, if they are known or read already.
+        `steps_read` has the stored steps of the job if they are known, or the read that was started for them.
         """
         completion: CompletionState[Any] = CompletionState(record, job_type, jobs)
         steps = AttemptSteps(

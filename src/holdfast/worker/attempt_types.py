@@ -1,7 +1,7 @@
 """The type parameters of attempts: `Attempt[Tx, Blockers, State]`, each with a default that behaves like Any.
 
 Type checkers read them from typing_extensions, since Python has defaults of type parameters only from 3.13 on. At run
-time a subscription only names its arguments, so that typing_extensions is no dependency.
+time `Attempt[...]` only keeps its arguments, so typing_extensions is not a dependency.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from holdfast.worker.stagger import Stagger
 
 MINIMUM_SLEEP = 0.05
 CLAIM_BATCH = 100
-"""A claim asks for all free slots up to this number, or for half of the worker's slots if that is more."""
+"""The maximum number of free slots that one claim fills, or half of the worker's slots if that is more."""
 
 
 class ClaimLoop:
@@ -60,16 +60,17 @@ class ClaimLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._checking = False
-        """The sleep was ended to claim only if a job is still due: another worker was the first to claim."""
+        """True after a delayed wake-up: the loop claims only if a job is still due. Another worker claims first."""
         self.error: StoreReplaced | None = None
         """The error that stopped the loop."""
         self._more = True
-        """More jobs may be due than the last claim returned."""
+        """Whether more jobs may be due than the last claim returned."""
         self._slots_only = False
-        """The last claim may have ended at a job that must not be claimed ahead: the next one waits for a free slot."""
+        """Whether the next claim waits for a free slot: the last one may have ended at a job that must not be claimed
+        ahead."""
 
     def wake(self) -> None:
-        """End the sleep: the loop claims again, or stops if it should."""
+        """End the sleep: the loop claims again, or stops if the worker is stopping."""
         self._checking = False
         self._wake_flag.set()
 
@@ -102,7 +103,7 @@ class ClaimLoop:
         self._wake_flag.set()
 
     def slot_freed(self) -> None:
-        """Wake the loop only if a claim may find more jobs. Jobs that a settlement makes due send their own wake-up."""
+        """Wake the loop only if a claim may find more jobs. A settlement that makes jobs due sends a wake-up."""
         if self._more or not self._store.wakeups.healthy:
             self._wake_flag.set()
 
@@ -132,7 +133,7 @@ class ClaimLoop:
     async def _iterate(self, slots: Slots) -> None:
         """One iteration. The claim comes first, since a wake-up announces due jobs.
 
-        A worker that always finds jobs reaps as well: there may be no idle worker that could do it.
+        A worker that always finds jobs reaps as well: there may be no idle worker that reaps.
         """
         room = slots.room()
         fills = self._more and (room.limit if self._slots_only else room.total) > 0
@@ -156,11 +157,11 @@ class ClaimLoop:
                 self._observers.emit("woken", worker=self._worker_id)
 
     async def _fill(self, slots: Slots, room: Room) -> None:
-        """Fill the free slots in one claim. If there are many, claim half: these start before the next claim."""
+        """Fill the free slots by one claim. If many are free, fill a part: its handlers start before the next claim."""
         if room.limit > (most := max(CLAIM_BATCH, slots.concurrency // 2)):
             room = room._replace(limit=most)
         if room.finds_new and not room.limit:
-            # No slot is free. Handlers that have just begun write their steps first: their slots wait for that.
+            # No slot is free. Let handlers that have just begun write their steps first: their slots wait for that.
             await asyncio.sleep(0)
         jobs, sent = await self._claimer.claim(room)
         self._stagger.claimed(lease_clock() - sent)
@@ -171,7 +172,7 @@ class ClaimLoop:
     async def _sleep(self, slots: Slots) -> bool:
         """Sleep until there may be something to claim. Returns whether a wake-up ended the sleep."""
         poll = self._polling.wait(self._store.wakeups)
-        # Let handlers that have just started run first, and their settlements be sent: callers may wait for them.
+        # Let new handlers run first, and let their settlements be sent: callers may wait for the results.
         for _ in range(2):
             await asyncio.sleep(0)
         while True:
@@ -181,8 +182,8 @@ class ClaimLoop:
                 return True
             wait, delay = poll, 0.0
             if due is not None:
-                # A due job could not be claimed: its row is locked, or its lease is not reaped yet. Do not retry at
-                # once. A job that will be due wakes all workers: their checks are staggered.
+                # A job that is due now could not be claimed: its row is locked, or its lease is not reaped yet. Do not
+                # retry at once. A job that is due later wakes all workers at the same time: stagger their checks.
                 delay = self._stagger.delay(self._types) if due > 0 else 0.0
                 wait = min(wait, delay + max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
             woken = await self._wake_flag.wait(wait)

@@ -13,8 +13,9 @@ from holdfast.worker.held_claims import lease_clock
 class Claimer:
     """Claims jobs, one claim at a time.
 
-    A claim whose answer was lost is sent again with the same token. The jobs that it may have claimed then run now and
-    not after their leases expire. After half of the shortest lease a new token is used: too little of it is left.
+    If the answer to a claim was lost, the claimer sends the claim again with the same token. Jobs that the first try
+    claimed then run now, and not only after their leases have expired. After half of the shortest lease the claimer
+    uses a new token: too little of the leases is left.
     """
 
     def __init__(self, store: Store, terms: tuple[TypeTerms, ...], worker_id: str, *, shortest: float) -> None:
@@ -26,7 +27,7 @@ class Claimer:
         self._unanswered: tuple[str, float] | None = None
 
     async def claim(self, room: Room) -> tuple[list[Record], float]:
-        """Claim due jobs for this room. Also returns the time of the request: their leases may have begun then."""
+        """Claim due jobs for this room. Returns them, and the time of the request: no lease began before it."""
         if room.fast != self._fast:
             self._fast = room.fast
             self._terms = tuple(each._replace(ahead=each.type in room.fast) for each in self._terms)

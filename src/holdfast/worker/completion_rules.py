@@ -76,7 +76,7 @@ class CompletionState(Generic[T]):
 
     @property
     def in_block(self) -> bool:
-        """Whether a block of the attempt has a transaction: inside prepare(), after an atomic one, or in complete()."""
+        """Whether the attempt is in prepare() or complete(), or has an open transaction after an atomic prepare()."""
         return self._preparing or self._completing or self.tx is not None
 
     def begin_prepare(self, mode: Mode) -> None:
@@ -105,13 +105,13 @@ class CompletionState(Generic[T]):
         self._completing = True
 
     def fail_inside(self, error: BaseException) -> None:
-        """Record an error that left a block. The block is rolled back, so the attempt fails even if it is caught."""
+        """Record an error that left a block. The attempt fails even if the handler catches it, due to the rollback."""
         if self._error is None:
             self._error = readable(error)
 
     @contextmanager
     def undone_by_errors(self) -> Generator[None]:
-        """Wraps a block, or its body: an error that leaves it fails the attempt."""
+        """Wraps a block or its body: an error that leaves the block fails the attempt."""
         try:
             yield
         except BaseException as error:
@@ -144,7 +144,7 @@ class CompletionState(Generic[T]):
     def check_return(self, value: Any) -> None:
         """After complete(), a handler must return the value of output() or continue_with().
 
-        RuntimeError for another value, and for a step or a wait that was not awaited.
+        Raises RuntimeError for another value, and for a step or a wait that was not awaited.
         """
         if self._error is not None:
             raise self._error
@@ -152,7 +152,7 @@ class CompletionState(Generic[T]):
             self.unawaited.check_begun()
         if not self._completing:
             if isinstance(value, Bound):
-                # Here, inside the middlewares: plugins send along the context of the handler.
+                # Create the next job here, inside the middlewares: plugins add the context of the handler to it.
                 self._continuation = value
                 self._next = _next_job(self._continuation, self.record, self._jobs)
             return
@@ -182,7 +182,7 @@ class CompletionState(Generic[T]):
 
 
 def outcome_of(value: Any, record: Record, job_type: AnyJobType, jobs: Jobs, next_job: NewJob | None = None) -> Outcome:
-    """The outcome that a handler's return value stands for. `next_job` is that of a continuation, if it exists."""
+    """The outcome that a handler's return value stands for. `next_job` is the job of a continuation, if it exists."""
     try:
         if isinstance(value, Bound):
             bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
@@ -219,7 +219,7 @@ def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgre
 
 
 class SharedDone(TypedDone[Tx]):
-    """What Done and SyncDone share: the output or the continuation of the attempt, and the transaction."""
+    """The common part of Done and SyncDone: the output or the continuation of the attempt, and the transaction."""
 
     def __init__(self, completion: CompletionState[Any], tx: Any, jobs: Jobs) -> None:
         self._completion = completion
@@ -255,7 +255,7 @@ class SharedDone(TypedDone[Tx]):
         return given
 
     def check_awaited(self) -> None:
-        """RuntimeError if a call was not awaited. Blocking calls need no check."""
+        """Raises RuntimeError if a call was not awaited. Blocking calls need no check."""
 
     def _starts(self, bound: AnyBound, options: dict[str, Any]) -> Starts:
         given = with_start_options(bound, cast("StartKeywords", options), call="done.start")

@@ -1,4 +1,4 @@
-"""How long attempts of each type occupy a slot, as this worker measures them."""
+"""Measures how long the attempts of each type occupy a slot of this worker."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from holdfast.worker.run_options import RunOptions
 FAST = 0.01
 """Seconds. Jobs of a type are claimed ahead while its attempts do not take longer than this."""
 ASSUMED = 0.05
-"""Seconds that an attempt of an unmeasured type is assumed to take. Some short attempts lower the estimate."""
+"""Seconds that an attempt of an unmeasured type is assumed to take. A few short attempts lower the estimate."""
 WEIGHT = 1 / 8
-"""The weight of a measurement that is shorter than the estimate. A longer one replaces the estimate."""
+"""The weight of a measurement that is shorter than the estimate. A longer measurement replaces the estimate."""
 FORGOTTEN_AFTER = 10.0
-"""Seconds after the last attempt of a type. The type counts as unmeasured then."""
+"""A type counts as unmeasured again this many seconds after its last attempt."""
 
 
 class Estimate(NamedTuple):
     """The seconds that an attempt takes."""
 
     slot: float
-    """It occupies its slot for this time."""
+    """Seconds for which the attempt occupies its slot."""
     handler: float
-    """The same without the time in which it waits for the store: its steps are read and written, its transactions
-    begin and commit. So a slow store does not make a type slow."""
+    """The same without the time in which the attempt waits for the store: while it reads and writes steps, and while
+    its transactions begin and commit. So a slow store does not make a type slow."""
 
 
 class Durations:
-    """An estimate per type: a moving average that follows a longer attempt at once, and shorter ones slowly.
+    """An estimate per type: a moving average. A longer attempt replaces it at once; shorter ones lower it slowly.
 
-    Types with limits are not measured: a running row holds a permit, so none of their jobs is claimed ahead. The same
-    applies to handlers in child processes.
+    Types with limits are not measured, because their jobs are not claimed ahead: a claimed job holds a permit even if
+    its handler has not begun. Types with handlers in child processes are not measured either.
     """
 
     def __init__(self, options: Iterable[RunOptions]) -> None:
@@ -40,14 +40,14 @@ class Durations:
         self._measured: dict[str, _Measured] = {}
 
     def add(self, type: str, begun: float, ended: float, waited: float = 0.0) -> None:
-        """An attempt occupied its slot between these monotonic times, and waited for the store meanwhile."""
+        """Record an attempt: the monotonic times when it occupied its slot, and how long it waited for the store."""
         measured = self._measured.get(type)
         if measured is None:
             if type not in self._types:
                 return
             measured = self._measured[type] = _Measured()
         seconds, slot = ended - begun, measured.slot
-        # As `_followed`, without a call: this is part of every attempt.
+        # The formula of `_followed`, without the cost of a call: this code runs for every attempt.
         measured.slot = seconds if seconds > slot else slot + (seconds - slot) * WEIGHT
         measured.ended = ended
         if waited or measured.handler is not None:
@@ -74,10 +74,10 @@ class _Measured:
 
     def __init__(self) -> None:
         self.ended = 0.0
-        """When its last attempt ended."""
+        """When the last attempt of the type ended."""
         self.slot = ASSUMED
         self.handler: float | None = None
-        """Only of types whose attempts have waited for the store."""
+        """None until an attempt of the type has waited for the store."""
 
 
 def _followed(estimate: float, seconds: float) -> float:

@@ -29,7 +29,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Call(Protocol):
-    """What the runner needs from the call of a handler, whatever its executor."""
+    """The call of a handler, as the runner uses it. The interface is the same for every executor."""
 
     attempt: Any
 
@@ -101,7 +101,7 @@ class AsyncCall:
 
 
 class ThreadCall:
-    """A plain handler, in a thread. After an abort the worker does not wait for it, and rolls back what it writes."""
+    """A plain handler, in a thread. After an abort the worker does not wait for it, and rolls back its writes."""
 
     def __init__(self, parts: AttemptParts, job_type: AnyJobType, arguments: Arguments, threads: Threads) -> None:
         self.completion: CompletionState[SyncTransaction] = parts.completion

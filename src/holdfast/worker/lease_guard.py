@@ -1,4 +1,4 @@
-"""Aborts an attempt before its lease can expire when renewals fail or hang: another worker may claim the job then."""
+"""Aborts an attempt if renewals fail or hang, before its lease expires and another worker may claim the job."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ANSWER_TIMEOUT = 1.0
 
 
 def answer_timeout(shortest: float) -> float:
-    """Seconds that the store has to report why a claim was lost: at most half of the shortest lease."""
+    """The maximum seconds to wait for the store's report why a claim was lost: at most half of the shortest lease."""
     return min(ANSWER_TIMEOUT, shortest / 2)
 
 
 class LeaseGuard:
-    """Checks when each claim was last renewed. Not on the renewer's thread, which may hang in a call to the store."""
+    """Checks when each claim was last renewed. It does not use the renewer's thread, which may hang in a call."""
 
     def __init__(self, store: Store, held_claims: HeldClaims, *, shortest: float) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class LeaseGuard:
         while True:
             await asyncio.sleep(self._pause())
             endangered = [each for each in self._held_claims.all() if _in_danger(each)]
-            # This is in time unless the whole process was stopped. After such a stop another worker may have claimed
+            # The guard is in time unless the whole process was frozen. After a freeze another worker may have claimed
             # the job, so ask the store.
             expired = [each for each in endangered if lease_clock() >= each.renewed + each.lease]
             reasons = self._reasons(expired) if expired else {}
@@ -83,6 +83,6 @@ class LeaseGuard:
 
 
 def _in_danger(held_claim: HeldClaim) -> bool:
-    """Whether a running attempt was not renewed for so long that its lease is about to expire, or has expired."""
+    """Whether the lease of a running attempt is about to expire, or has expired, because it was not renewed."""
     running = not held_claim.ended and not held_claim.signal.aborted
     return running and lease_clock() >= held_claim.renewed + held_claim.options.abort_after

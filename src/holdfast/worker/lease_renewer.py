@@ -52,7 +52,7 @@ class LeaseRenewer:
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """End the thread. If it hangs in a call to the store, it stays behind; it is a daemon thread."""
+        """End the thread. If it hangs in a call to the store, it continues; it is a daemon thread."""
         self._stopped = True
         self._wake.set()
         self._thread.join(timeout)
@@ -121,7 +121,7 @@ class LeaseRenewer:
                 self._abort_lost(held_claim, reason)
 
     def _abort_lost(self, held_claim: HeldClaim, reason: LostReason) -> None:
-        # Renew it no more. The task of the attempt emits the event.
+        # Do not renew this claim again. The task of the attempt emits the event.
         if not held_claim.ended:
             self._held_claims.remove(held_claim)
             held_claim.abort(reason)

@@ -20,14 +20,14 @@ class Lifespans:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
         self._states: dict[int, Any] = {}
-        """By the identity of the registry."""
+        """The values that the lifespans of registries yielded, by the `id()` of the registry."""
         self._entering: asyncio.Task[Any] | None = None
         self._aborted = False
         self._entered = asyncio.Event()
 
     @asynccontextmanager
     async def entered(self, worker: Worker) -> AsyncGenerator[bool]:
-        """Enter all lifespans, and exit them in reverse order. False if the worker was stopped before."""
+        """Enter all lifespans, and exit them in reverse order. Yields False if the worker was stopped before that."""
         async with AsyncExitStack() as stack:
             self._entering = asyncio.current_task()
             try:
@@ -69,7 +69,7 @@ class Lifespans:
             self._entering.cancel()
 
     def state(self, type: str) -> Any:
-        """What the lifespan of the innermost registry of a type yielded; None if no registry of it has a lifespan."""
+        """The value that the lifespan of the innermost registry of a type yielded; None if there is no lifespan."""
         for registry in reversed(self._jobs.scope(type)) if self._states else ():
             if id(registry) in self._states:
                 return self._states[id(registry)]

@@ -1,4 +1,4 @@
-"""What a worker does for limits: write the declared numbers, and wake workers when a job has released its lanes."""
+"""Limits in a worker: it writes the declared numbers, and wakes workers when a job has released its lanes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def _declare(shard: Store, declared: DeclareLimits, observers: Observers, 
 
 
 def types_beside(jobs: Jobs) -> dict[str, set[str]]:
-    """Type to the types that share a limit, rate or order with it, and to itself. Only types with limits."""
+    """For each type with limits: the type itself, and the types that share a limit, rate or order with it."""
     users: dict[str, set[str]] = {}
     for job_type in jobs:
         for limit in job_type.limits:
@@ -54,20 +54,20 @@ def _spans_chain(limit: AnyLimit) -> bool:
 class ReleasedLanes:
     """Wakes workers of the types whose jobs may wait for released lanes.
 
-    Types that share a limit are woken too. This worker may have no slot for a claim, or stop.
-    One wake-up for all jobs of an iteration of the event loop: a settlement ends hundreds of jobs, and on SQLite each
-    wake-up writes to a file.
+    Workers of types that share a limit with the job are woken too. Other workers are woken because this one may have no
+    free slot, or may stop. All jobs that end in one iteration of the event loop share one wake-up: a settlement ends
+    hundreds of jobs, and on SQLite each wake-up writes to a file.
     """
 
     def __init__(self, store: Store, jobs: Jobs) -> None:
         self._store = store
         self._beside = types_beside(jobs)
         self._spanning = {each.name for each in jobs if any(map(_spans_chain, each.limits))}
-        """The types whose order lasts until the chain ends. The last job of the chain may have no lanes."""
+        """The types whose order lasts until the chain ends. They are woken even if the last job has no lanes."""
         self._types: set[str] = set()
 
     def add(self, job: Record) -> None:
-        """The job has ended, or its claim is lost."""
+        """Send a wake-up soon: the job has ended, or its claim is lost."""
         types = self._spanning if job.index else set[str]()
         if job.details is not None and '"lanes":' in job.details:
             types = types | self._beside.get(job.type, {job.type})

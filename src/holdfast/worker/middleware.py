@@ -40,7 +40,7 @@ def wrap_handler(middlewares: tuple[Middleware, ...], attempt: Any, handler: Cal
 def block_manager(
     middleware: Middleware, block: Literal["prepare", "complete"], attempt: Any, subject: Any
 ) -> AbstractAsyncContextManager[Any]:
-    """The context manager that a middleware puts around a block; an empty one if it has none."""
+    """The context manager of a middleware for a block; if there is none, one that does nothing."""
     wrap = getattr(middleware, block, None)
     manager: AbstractAsyncContextManager[Any] = nullcontext() if wrap is None else wrap(attempt, subject)
     return manager

@@ -21,7 +21,7 @@ class InputMismatch(Exception):
 
 def arguments_of(record: Record, job_type: AnyJobType) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The handler's arguments. Raises InputMismatch if the input does not match the signature in this process."""
-    # This runs for every job, so it does without the context manager below.
+    # This runs for every job, so it avoids the cost of the context manager below.
     try:
         return job_type.arguments(record.input)
     except PayloadRefused as refusal:

@@ -15,7 +15,7 @@ _stops: list[Callable[[], None]] = []
 
 @contextmanager
 def on_signals(stop: Callable[[], None]) -> Generator[None]:
-    """Call `stop` at each of these signals. Does nothing outside the main thread, which alone receives signals.
+    """Call `stop` for each of these signals. Does nothing outside the main thread: only that one receives signals.
 
     An event loop has one handler per signal, so several workers in one process share it.
     """

@@ -13,10 +13,10 @@ class Polling(NamedTuple):
 
     interval: float
     without_wakeups: float
-    """While wake-ups do not arrive."""
+    """The interval while wake-ups do not arrive."""
 
     def wait(self, wakeups: Wakeups) -> float:
-        """Seconds until the next poll. It varies by 5 %, so that the workers of a fleet do not poll all at once."""
-        # Not `random`: an application may seed it with the same number in every process.
+        """Seconds until the next poll. It varies by 5 %, so that workers of a fleet do not poll at the same time."""
+        # The module `random` is not used: an application may seed it with the same number in every process.
         wait = self.interval * (0.95 + 0.1 * os.urandom(1)[0] / 255)
         return wait if wakeups.healthy else min(wait, self.without_wakeups)

@@ -22,12 +22,12 @@ from holdfast.worker.sync_attempt import SyncAttempt
 
 
 class ProcessCall:
-    """A plain handler, in a child process. Its attempt there has steps, and opens no transaction."""
+    """A plain handler, in a child process. Its attempt there has steps, but no transactions."""
 
     def __init__(self, parts: AttemptParts, held_claim: HeldClaim, processes: Processes) -> None:
         self.completion: CompletionState[SyncTransaction] = parts.completion
         self.steps = parts.steps
-        # For the middlewares, which run in this process.
+        # The middlewares run in this process and use this attempt.
         self.attempt = SyncAttempt(parts, loop=asyncio.get_running_loop())
         self._held_claim = held_claim
         self._store = parts.store
@@ -49,11 +49,11 @@ class ProcessCall:
         return value
 
     def _described(self) -> bytes:
-        """The attempt for the child, pickled."""
+        """The pickled description of the attempt, for the child."""
         return pickle.dumps(AttemptInChild(self._held_claim.record, self.steps.now(), self.attempt.blockers))
 
     def _answer_step(self, loop: asyncio.AbstractEventLoop, request: StepRequest) -> StepReply:
-        """Answer a request of a step in the child, in the thread that listens to it."""
+        """Answer the request of a step in the child. Called in the thread that reads from the child."""
         try:
             answer = asyncio.run_coroutine_threadsafe(self._perform_step(request), loop).result()
         except asyncio.CancelledError:
@@ -78,7 +78,7 @@ class ProcessCall:
         return None
 
     def _contexts(self) -> bytes | None:
-        """What plugins enter in the child, pickled."""
+        """The pickled functions of plugins whose context managers the child enters."""
         scope = self._jobs.scope(self._held_claim.record.type)
         contexts = [enter for make in methods_of(scope, "in_child") if (enter := make(self.attempt)) is not None]
         return pickle.dumps(contexts) if contexts else None
@@ -87,11 +87,11 @@ class ProcessCall:
         raise AssertionError("a handler in another process opens no transaction")
 
     async def roll_back(self) -> None:
-        """Nothing to do: there is no transaction."""
+        """Does nothing: there is no transaction."""
 
 
 def _sendable(error: Exception) -> Exception:
-    """The error, or one with its text if the child could not unpickle it."""
+    """The error itself, or an error with the same text if the child could not unpickle it."""
     if isinstance(error, ClaimLost):
         return error
     return HoldfastError(f"{type(error).__name__}: {error}")

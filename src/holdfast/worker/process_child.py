@@ -1,8 +1,8 @@
 """The child's side of the process executor: runs one handler at a time in its main thread.
 
 A thread reads requests and aborts from a pipe. An abort is raised in the handler as `Aborted`, so that its `finally`
-blocks run. The worker kills a handler that continues. A closed pipe means that the worker has ended, and with it the
-right to write: the process exits at once.
+blocks run. If the handler continues, the worker kills the process. A closed pipe means that the worker has ended. Then
+this process must not write any more, so it exits at once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ABORT_SIGNAL: signal.Signals | None = getattr(signal, "SIGUSR1", None)
 
 
 class Aborted(BaseException):
-    """Raised in a handler whose attempt was aborted: timeout, cancelled, shutdown and the other abort reasons.
+    """Raised in a handler whose attempt was aborted, for any abort reason, such as a timeout or a shutdown.
 
     Not an Exception, so that `except Exception` does not catch it. Clean up quickly: the process is killed soon.
     """
@@ -78,8 +78,9 @@ def serve(connection: Connection, crashes: Connection, parent: int, memory_limit
 def _leave_stopping_to_the_worker() -> None:
     """Ignore the signals that reach the whole process group, such as Ctrl-C: the worker decides when to stop.
 
-    Not with SIG_IGN: programs that a handler starts would inherit it, and could not be terminated. A child that a
-    handler forks, for a pool, gets the default actions back. It misses no signal that arrives during the fork.
+    SIG_IGN is not used: programs that a handler starts would inherit it, and could not be terminated. A child that a
+    handler forks, for example for a process pool, gets the default actions back. It misses no signal that arrives
+    during the fork.
     """
     numbers = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
     for number in numbers:
@@ -117,7 +118,7 @@ class _Child:
         self._abort: Abort | None = None
         self._attempt: ChildAttempt | None = None
         self._sending = False
-        """While a step sends a request: an abort must not leave half of it in the pipe."""
+        """True while a step sends a request: an abort must not leave half of the request in the pipe."""
         self._main = threading.get_ident()
 
     def run(self) -> None:
@@ -186,7 +187,7 @@ class _Child:
 
     def _call(self, request: HandlerRequest) -> Reply:
         self._attempt = None
-        # Before the application is imported: a plugin may have to prepare the process for that.
+        # Unpickled before the application is imported: a plugin may have to prepare the process for the import.
         contexts: Any = () if request.contexts is None else pickle.loads(request.contexts)  # noqa: S301 - our own worker
         importlib.import_module(request.module)
         job_type: AnyJobType = pickle.loads(request.type)  # noqa: S301 - written by our own worker

@@ -10,7 +10,7 @@ from holdfast.worker.steps.child_steps import HandlerSuspended
 
 
 class HandlerRequest(NamedTuple):
-    """Call the handler of this type on this stored input."""
+    """Call the handler of this type with this stored input."""
 
     number: int
     module: str
@@ -19,9 +19,9 @@ class HandlerRequest(NamedTuple):
     input: bytes
     job: JobInChild | None = None
     contexts: bytes | None = None
-    """Pickled: functions whose results are entered around the handler."""
+    """Pickled functions. The child runs the handler inside the context managers that they return."""
     attempt: bytes | None = None
-    """Pickled `AttemptInChild`, if the handler takes an attempt."""
+    """A pickled `AttemptInChild`, if the handler takes an attempt."""
 
 
 class Abort(NamedTuple):
@@ -44,10 +44,10 @@ class HandlerContinued(NamedTuple):
 
 
 class HandlerRaised(NamedTuple):
-    """The handler raised."""
+    """The handler raised an error."""
 
     error: bytes | None
-    """Pickled, if it can be unpickled again."""
+    """The pickled error; None if it cannot be unpickled again."""
     name: str
     message: str
     trace: str
@@ -73,7 +73,7 @@ class HandlerAborted(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """The end of the handler, with what plugins left in `child_notes`."""
+    """The end of the handler, with the data that plugins stored in `child_notes`."""
 
     reply: Reply
     notes: dict[str, bytes]

@@ -48,7 +48,7 @@ class ChildTraceback(Exception):
 
 
 class ChildExited:
-    """Takes the place of a reply if the child exited."""
+    """The result instead of a reply, if the child exited."""
 
     def __init__(self, code: int | None, trace: str) -> None:
         self.code = code

@@ -1,7 +1,7 @@
 """Child processes for CPU-bound plain handlers: one per running handler, reused, and killed if an abort is ignored.
 
 They are spawned, not forked: a forked copy of a process with open connections and threads does not work. A child that
-crashes (a segfault, `os._exit`, the out-of-memory killer) costs one attempt of one job.
+crashes (a segfault, `os._exit`, the out-of-memory killer) ends only one attempt of one job.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Processes:
         self._references: dict[str, tuple[str, bytes]] = {}
 
     def check(self, job_type: AnyJobType) -> None:
-        """Check that another process can import this type. TypeError states why it cannot."""
+        """Check that another process can import this type. Raises a TypeError that states why it cannot."""
         function = job_type.function
         assert function is not None
         try:
@@ -68,7 +68,7 @@ class Processes:
         attempt: bytes | None = None,
         answer_step: AnswerStep | None = None,
     ) -> Any:
-        """Run a handler in a child. Returns its value or raises its error. Adds what plugins left there to `notes`.
+        """Run a handler in a child. Returns its value or raises its error. Adds the data of plugins to `notes`.
 
         After an abort the child receives the reason, and is killed if the handler does not end in time. When this
         call returns, the handler does not run any more. `answer_step` answers the requests of its steps, in a thread.
@@ -140,7 +140,7 @@ class _Child:
         """Set when the current call has ended."""
         self._aborting = False
         self._unusable = False
-        # Not daemon=True: handlers could then not use multiprocessing themselves.
+        # Not daemon=True: a handler in a daemon process could not use multiprocessing.
         self._process: SpawnProcess = context.Process(
             target=serve, args=(theirs, their_crashes, os.getpid(), memory_limit), name="holdfast-handler"
         )
@@ -161,7 +161,7 @@ class _Child:
         return self._number
 
     def ask(self, request: HandlerRequest, answer_step: AnswerStep | None = None) -> Reply | ChildExited:
-        """Send a request, and wait for the reply or for the exit of the child. Answer its steps meanwhile."""
+        """Send a request, and wait for the reply or for the exit of the child. Meanwhile, answer its steps."""
         from multiprocessing.connection import wait
 
         try:
@@ -193,7 +193,7 @@ class _Child:
         if self._aborting:
             return
         self._aborting = True
-        # Not in the pool of handler threads, and not on the event loop: sending blocks if the child does not read.
+        # A separate thread, not a handler thread or the event loop: sending blocks if the child does not read.
         aborting = threading.Thread(
             target=self._abort_then_kill,
             args=(Abort(self._number, reason), self._ended),
@@ -244,7 +244,7 @@ class _Child:
 
 
 async def _wait_until_done(answer: asyncio.Future[Any], abort: Callable[[], None]) -> bool:
-    """Wait for the answer. A cancellation meanwhile aborts the handler. Returns whether there was one."""
+    """Wait for the answer. A cancellation aborts the handler. Returns whether this task was cancelled."""
     cancelled = False
     while not answer.done():
         try:

@@ -15,7 +15,7 @@ BATCH = 500
 
 
 class Pruner:
-    """Prunes about once a minute. Every worker does; concurrent pruners never delete a chain twice."""
+    """Prunes about once a minute. Every worker has a pruner; concurrent pruners never delete a chain twice."""
 
     def __init__(self, store: Store, observers: Observers, worker_id: str) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Returns jobs to pending whose leases have expired."""
+"""Returns jobs whose leases have expired to pending."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REAP_BATCH = 100
 
 
 class LeaseReaper:
-    """Reaps the types that this worker runs. Every worker does; concurrent reapers never reap an attempt twice.
+    """Reaps jobs of the worker's types. Every worker has a reaper; concurrent reapers never reap an attempt twice.
 
     Claims that this worker holds itself are excluded, even if their leases have expired.
     """

@@ -25,7 +25,7 @@ from holdfast.registry.jobs import Jobs
 from holdfast.worker.stagger import Stagger
 
 SECOND_REPORT = 5.0
-"""Seconds after the first report: workers that start at the same time know each other then."""
+"""Seconds until the second report. By then, workers that started at the same time find the rows of each other."""
 
 
 def described(worker_id: str, jobs: Jobs, types: tuple[str, ...], concurrency: int) -> WorkerRecord:
@@ -65,7 +65,7 @@ class Reporter:
         self._drained = False
         self._ended = False
         self.reported = asyncio.Event()
-        """Set after the first report: other workers know this one as live."""
+        """Set after the first report: from then on, other workers count this one as live."""
         self._wake_flag = WakeFlag()
 
     def receive(self, hints: Hints) -> None:

@@ -1,6 +1,6 @@
 """The options with which a worker runs each type.
 
-The order of precedence: the start's options, then the type's, the worker's and the library's defaults.
+The options of the start take precedence, then those of the type, those of the worker, and the library's defaults.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which job the current code runs for: in handlers, in the tasks that they start, in threads and in child processes."""
+"""The job for which the current code runs: in handlers, in their tasks, in threads and in child processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 
 class RunningJob(Protocol):
-    """What is known of the job everywhere."""
+    """The attributes of a job that are available in every process."""
 
     @property
     def id(self) -> str: ...
@@ -54,4 +54,4 @@ def running_job_is_used() -> bool:
 
 
 child_notes: dict[str, bytes] = {}
-"""In a child process: what a plugin leaves for its part in the worker's process. Sent with the end of the handler."""
+"""Data that a plugin in a child process passes to its part in the worker's process. Sent when the handler ends."""

@@ -94,7 +94,7 @@ class SyncSessionTransaction:
             self._remove()
 
     def abandon(self) -> None:
-        """Does nothing: only the session's own thread may use it. Its locks are released when the handler ends."""
+        """Does nothing: only its own thread may use the session. Its locks are released when the handler ends."""
 
 
 def _track_statements(session: Any, calls: UnawaitedCalls) -> None:
@@ -117,7 +117,10 @@ def _tracked(
 
 
 def _removal(factory: Callable[[], Any]) -> Callable[[], None]:
-    """Removes the closed session from a scoped factory, which would return it again. Called in the same scope."""
+    """A function that removes the closed session from a scoped factory, which would otherwise return it again.
+
+    It must be called in the same scope.
+    """
     registry = getattr(factory, "registry", None)
     clear: Callable[[], None] | None = getattr(registry, "clear", None)
     return clear or _nothing

@@ -1,7 +1,7 @@
 """Writes settlements in batches: everything that is ready when a write returns goes into the next write.
 
-A single settlement is written at once, and many are written hundreds at a time. There is no timer, except for attempts
-with steps while other jobs wait for their slots: their settlements are written a little later, together. A batch that
+A single settlement is written at once, and many are written hundreds at a time. A timer is used in one case only: while
+other jobs wait for slots, settlements of attempts with steps are delayed a little, and written together. A batch that
 takes too long, for example because of a row lock, is written separately: later settlements do not wait for it.
 """
 
@@ -25,14 +25,15 @@ BATCH = 500
 ENOUGH = 100
 """Settlements that may be written later are written when there are this many."""
 LATEST = 0.05
-"""Seconds that these settlements wait at most: as long as jobs that are claimed ahead wait for a slot."""
+"""The maximum seconds that these settlements wait. Jobs that are claimed ahead wait as long for a slot."""
 UNNAMED_ERROR_TRIES = 10
 """How often one settlement is sent if the store raises an error that it did not translate."""
 BATCH_TIMEOUT = 1.0
-"""Seconds that later settlements wait for a write. A slower batch is written separately in two halves, each with twice
-the time. A locked job is soon in a batch of its own, and a slow store does not receive hundreds of small writes."""
+"""The maximum seconds that later settlements wait for a write. A slower batch is split into halves, which are written
+separately, each with twice the time. So a locked job is soon alone in its batch, and a slow store does not receive
+hundreds of small writes."""
 SEPARATE_WRITES = 4
-"""Separate writes at the same time: each may occupy a connection until the store gives up."""
+"""The maximum number of separate writes at the same time. Each may occupy a connection until the store gives up."""
 
 
 Answered = Callable[[HeldClaim, Settlement, Settled], None]
@@ -45,14 +46,14 @@ class PendingSettlement(msgspec.Struct, eq=False, gc=False):
     settlement: Settlement
     answered: Answered
     log: bytes | None = None
-    """What the handler logged, if it is to be stored."""
+    """The log of the handler, if it is stored with the attempt."""
 
 
 class Settler:
     """Writes the settlements of a worker. While the store is unavailable they wait; none is dropped.
 
     Settlements of one job are written in order: the next is submitted only after the result of the last. Those of
-    different jobs may overtake each other. `written` is called after each write and its callbacks.
+    different jobs may be written in any order. `written` is called after each write and its callbacks.
     """
 
     def __init__(
@@ -82,14 +83,15 @@ class Settler:
     ) -> None:
         """Queue the settlement of a claim, with the log of its attempt. `answered` is called with its result.
 
-        `later`: it is written with the next one that is not, with `ENOUGH` others, or after `LATEST` seconds.
+        With `later`, it is not written until a settlement without `later` is submitted, `ENOUGH` settlements wait, or
+        `LATEST` seconds have passed.
         """
         is_first = not self._waiting
         if is_first:
             self._idle.clear()
         self._waiting.append(PendingSettlement(held_claim, settlement, answered, log))
         if not later:
-            if is_first or self._timer is not None:  # otherwise it is set already
+            if is_first or self._timer is not None:  # otherwise the event is already set
                 self._more.set()
         elif len(self._waiting) >= ENOUGH:
             self._more.set()
@@ -117,7 +119,7 @@ class Settler:
             while True:
                 await self._more.wait()
                 if self._timer is not None:
-                    # The next handlers write their steps first: their slots wait for that, and not for settlements.
+                    # Let the next handlers send their steps first: slots wait for steps, and not for settlements.
                     await asyncio.sleep(0)
                     self._stop_timer()
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
@@ -142,7 +144,7 @@ class Settler:
             self._write_separately(batch, aside, within=within)
 
     async def _settle(self, batch: list[PendingSettlement], *, within: float | None, again: bool = False) -> bool:
-        """Write a batch and call the callbacks. Returns False after the timeout; a part may then be written."""
+        """Write a batch and call the callbacks. Returns False after the timeout; a part may be written."""
         try:
             async with asyncio.timeout(within):
                 answers = await self._write(batch, again=again)
@@ -158,7 +160,7 @@ class Settler:
         return True
 
     async def _save_logs(self, logs: list[AttemptLog]) -> None:
-        """Write the logs of attempts, before their settlements end the claims. An outage is raised.
+        """Write the logs of attempts, before their settlements end the claims. Raises StoreUnavailable.
 
         After another error the settlements are written without logs: a log must not delay the end of a job.
         """
@@ -193,6 +195,6 @@ class Settler:
                 )
                 if failures >= UNNAMED_ERROR_TRIES:
                     return [Settled(refused=HoldfastError(f"{type(error).__name__}: {message_of(error)}"))]
-            # Sending it again is safe: the store answers for a written settlement as it did the first time.
+            # Sending it again is safe: if the settlement is already written, the store repeats its first answer.
             again = True
             await asyncio.sleep(min(self._recovery.delay(failures), 5.0))

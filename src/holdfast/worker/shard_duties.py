@@ -1,6 +1,6 @@
-"""What a worker does on one shard besides running jobs: renew, guard, prune, tick and report.
+"""The parts of a worker that work on one shard: the renewer, lease guard, pruner, ticker and reporter.
 
-A store without shards is one shard.
+A store without shards counts as one shard.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from holdfast.worker.ticker import Ticker
 
 
 class ShardDuties:
-    """The parts of a worker that are bound to one shard, so that a shard that does not answer delays no other."""
+    """The parts for one shard. They are separate, so that a shard that does not answer does not delay the others."""
 
     def __init__(
         self,
@@ -52,12 +52,15 @@ class ShardDuties:
         self._pruner = Pruner(shard, observers, row.id)
 
     def subscribe(self, subscriptions: ExitStack) -> None:
-        """Receive the wake-ups of the shard."""
+        """Subscribe the parts to the wake-ups of the shard."""
         for receive in (self.renewer.receive, self.reporter.receive, self._ticker.receive):
             subscriptions.callback(self._shard.wakeups.subscribe(receive))
 
     def start(self, *, ticks: bool) -> list[asyncio.Task[None]]:
-        """Start the parts that run until they are cancelled: neither the thread of the renewer, nor the reporter."""
+        """Start the parts that run until they are cancelled: lease guard, pruner and, with `ticks`, the ticker.
+
+        The caller starts the thread of the renewer, and the reporter.
+        """
         parts = [
             asyncio.create_task(self._lease_guard.run(), name="holdfast-lease_guard"),
             asyncio.create_task(self._pruner.run(), name="holdfast-pruner"),

@@ -1,4 +1,4 @@
-"""The parts of a worker that exist once per shard: a shard that does not answer delays no other.
+"""The parts of a worker that exist once per shard: a shard that does not answer does not delay the others.
 
 A worker on a store without shards uses the parts directly.
 """
@@ -44,7 +44,7 @@ class ShardClaims(HeldClaims):
 
 
 class ShardSettler(Settler):
-    """Writes the settlements of each shard by a settler of its own."""
+    """Writes the settlements of each shard with a separate settler."""
 
     def __init__(self, store: Store, make: Callable[[Store], Settler]) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class ShardSettler(Settler):
 
 
 class ShardSteps(StepStore):
-    """Reads and writes the steps of each shard by a step store of its own."""
+    """Reads and writes the steps of each shard with a separate step store."""
 
     def __init__(self, store: Store, make: Callable[[Store], StepStore]) -> None:
         self.store = store
@@ -102,7 +102,7 @@ class ShardSteps(StepStore):
 
 
 def claims_on(shard: Store, store: Store, held_claims: HeldClaims) -> HeldClaims:
-    """The claims of a worker that this shard keeps."""
+    """The claims of a worker on jobs of this shard."""
     return ShardClaims(held_claims, store, shard) if store.sharded else held_claims
 
 

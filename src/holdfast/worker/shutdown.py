@@ -10,11 +10,11 @@ from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.settler import Settler
 
 REMOVAL_TIMEOUT = 2.0
-"""Seconds that the row of the worker has to be deleted at its end. Without that it is ignored after 90 s."""
+"""The maximum seconds for deleting the row of the worker. A row that is not deleted is ignored after 90 s."""
 CANCEL_AGAIN = 1.0
 """Seconds after which a task that has not ended is cancelled again."""
 SHUTDOWN_TIMEOUT = 5.0
-"""Seconds that aborted handlers have to end, and then again that settlements have to be written."""
+"""The maximum seconds for aborted handlers to end, and again for writing the settlements."""
 
 
 async def end_attempts(
@@ -48,7 +48,7 @@ async def end_attempts(
 
 
 async def cancel_all(parts: Collection[asyncio.Task[None]]) -> None:
-    """Cancel these tasks until all have ended. A driver may lose a cancellation when an answer arrives meanwhile."""
+    """Cancel these tasks until all have ended. A driver may lose a cancellation if an answer arrives meanwhile."""
     pending = {part for part in parts if not part.done()}
     while pending:
         for part in pending:
@@ -56,4 +56,4 @@ async def cancel_all(parts: Collection[asyncio.Task[None]]) -> None:
         _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
     for part in parts:
         if not part.cancelled():
-            part.exception()  # otherwise asyncio would log it when the task is collected
+            part.exception()  # otherwise asyncio logs it when the task is garbage-collected

@@ -18,9 +18,9 @@ LATER: Final = 0.02
 LATER_WORKERS: Final = 16
 STEP: Final = 0.004
 """The remaining workers check one after another, this many seconds apart. In a fleet of more than about 245 workers the
-distance is shorter, so that the last one checks within `LONGEST`."""
+interval is shorter, so that the last one checks within `LONGEST`."""
 CLAIMS: Final = 4
-"""On a slow store, the second worker checks after this many times the duration of a claim, and the others later too."""
+"""On a slow store, the second worker checks after this many claim durations. The other delays grow in proportion."""
 LONGEST: Final = 1.0
 """Seconds. No check is later than this: all workers but one may be busy or dead."""
 
@@ -37,11 +37,11 @@ class Stagger:
         self._id = worker_id
         self._own = _hash(worker_id)
         self._workers: dict[str, list[int]] = {}
-        """The hashes of the ids of all live workers of a type, if they are many."""
+        """For each type with many live workers: the hashes of the ids of these workers."""
         self._claim_seconds = 0.0
         self._second = 0
         self._delays: dict[str, float] = {}
-        """Of the current second."""
+        """The delay of each type in the current second."""
 
     def learn(self, live: Iterable[WorkerRecord]) -> None:
         """Remember the live workers of each type of this worker."""
@@ -57,7 +57,7 @@ class Stagger:
         self._delays = {}
 
     def claimed(self, seconds: float) -> None:
-        """Record the duration of a claim. The estimate follows a longer claim at once, and shorter ones slowly."""
+        """Record the duration of a claim. A longer claim replaces the estimate; shorter ones lower it slowly."""
         self._claim_seconds = max(seconds, self._claim_seconds + (seconds - self._claim_seconds) / 8)
 
     def delay(self, types: Collection[str]) -> float:
@@ -80,7 +80,7 @@ class Stagger:
         hashes = self._workers.get(type)
         if hashes is None:
             return 0.0
-        # Each mask gives another order. Two workers with the same hash have the same rank.
+        # Each mask results in another order. Two workers with the same hash have the same rank.
         mask = _hash(f"{type}:{second}")
         own = self._own ^ mask
         rank = sum(each ^ mask < own for each in hashes)

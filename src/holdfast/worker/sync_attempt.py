@@ -54,7 +54,7 @@ class SyncDone(SharedDone[Tx]):
 
 
 class SyncAttempt(SyncTxStep, SharedAttempt[Tx, Blockers, State]):
-    """One run of a job in a thread. A plain function cannot be cancelled: check `signal` in a long one."""
+    """One run of a job in a thread. A plain function cannot be cancelled, so a long one should check `signal`."""
 
     __holdfast_attempt__: ClassVar[str] = "sync"
 
@@ -161,7 +161,8 @@ class SyncAttempt(SyncTxStep, SharedAttempt[Tx, Blockers, State]):
     def _on_loop(self, manager: AbstractAsyncContextManager[Any]) -> Generator[Any]:
         """Enter and exit the async context manager of a middleware on the event loop while this thread waits.
 
-        Both run in one context. The block sees the context variables that were set on entry, as in an async handler.
+        Entry and exit run in one context. The block sees the context variables that were set on entry, as in an async
+        handler.
         """
         context = copy_context()
         value = self._await(_enter(manager), context)
@@ -187,7 +188,7 @@ async def _within(coroutine: Coroutine[Any, Any, R], context: Context) -> Ended[
 
 
 async def _ended(coroutine: Coroutine[Any, Any, R]) -> Ended[R]:
-    """Await a middleware's coroutine. A task that raises KeyboardInterrupt or SystemExit would end the event loop."""
+    """Return a coroutine's result or error. A task that raises KeyboardInterrupt or SystemExit ends the event loop."""
     try:
         return Ended(await coroutine, None)
     except BaseException as error:

@@ -1,7 +1,7 @@
-"""Threads for plain handlers: one per running handler, reused, and no obstacle to the exit of the process.
+"""Threads for plain handlers: one per running handler, reused. They do not keep the process from exiting.
 
-The standard pool joins its threads when the interpreter exits. A handler that hangs would keep a stopped worker alive
-forever. These are daemon threads.
+The standard pool joins its threads when the interpreter exits: a handler that hangs would keep the process of a stopped
+worker running forever. These threads are daemon threads.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Ended(Generic[R_co]):
 
 
 class Threads:
-    """Runs plain functions outside the event loop. There is no limit of threads: one that hangs blocks no other."""
+    """Runs plain functions outside the event loop. Their number is unlimited, so one that hangs blocks no other."""
 
     def __init__(self, name: str) -> None:
         self._name = name

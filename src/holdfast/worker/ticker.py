@@ -1,4 +1,4 @@
-"""Starts the chains of schedules when their ticks are due. Every worker does; there is no leader."""
+"""Starts the chains of schedules when their ticks are due. Every worker has a ticker; there is no leader."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from holdfast.worker.polling import Polling
 
 BATCH: Final = 50
 BUSY_DELAY: Final = 0.5
-"""Seconds before the next look if other transactions are changing every due schedule."""
+"""Seconds until the schedules are read again, if other transactions are changing every due schedule."""
 
 
 class Ticker:
-    """Ticks the schedules of all types in the registry. Of several workers, exactly one starts the chain of a tick.
+    """Handles the ticks of all types in the registry. Of several workers, exactly one starts the chain of a tick.
 
     It sleeps until the next tick, until a schedule is changed, or until the poll interval ends.
     """
@@ -65,12 +65,12 @@ class Ticker:
         self._wake_flag = WakeFlag()
 
     def receive(self, hints: Hints) -> None:
-        """Look again if a schedule may have changed."""
+        """Read the schedules again if one may have changed."""
         if hints.anything or SCHEDULES_CHANGED in hints.due:
             self._wake_flag.set()
 
     async def run(self) -> None:
-        """Write the declared schedules, then tick until cancelled. ValueError if a declared name is taken."""
+        """Write the declared schedules, then tick until cancelled. Raises ValueError if a declared name is taken."""
         declared, failures = False, 0
         await self._reported.wait()
         while True:
@@ -96,20 +96,20 @@ class Ticker:
         return poll if wait is None else min(poll, wait / SECOND)
 
     async def _tick_due(self) -> Micros | None:
-        """Handle all due ticks. Returns the time until the next one, None if there is none."""
+        """Handle all due ticks. Returns the time until the next tick; None if there is none."""
         types = tuple(job_type.name for job_type in self._jobs)
         while True:
             found = await self._store.perform(DueSchedules(types, BATCH))
             if not found.schedules:
                 return found.wait
-            # In random order: workers that wake at the same time then rarely try the same schedule.
+            # The order is random, so that workers that wake at the same time rarely try the same schedule.
             schedules = random.sample(found.schedules, len(found.schedules))
             if not any([await self._tick(stored, found.now) for stored in schedules]):
                 return round(BUSY_DELAY * SECOND)
             await asyncio.sleep(0)  # the memory store performs operations without suspending the task
 
     async def _tick(self, stored: StoredSchedule, now: Micros) -> bool:
-        """Handle the due ticks of a schedule. False if another caller did, or is changing the schedule."""
+        """Handle the due ticks of a schedule. Returns False if another caller did so, or is changing the schedule."""
         try:
             record = read(stored.body)
         except msgspec.DecodeError as error:

@@ -1,4 +1,4 @@
-"""Logs which handler blocks the event loop, and has jobs released that cannot begin meanwhile."""
+"""Logs which handler blocks the event loop. Meanwhile it calls `blocked`, which releases jobs that cannot begin."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STACK_LINES = 8
 class Watchdog:
     """Schedules a callback on the event loop every second while handlers run, and logs the stack if it is late.
 
-    `blocked` is called in this thread until the callback runs.
+    Until the callback runs, `blocked` is called repeatedly, in the thread of the watchdog.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Watchdog:
                 log.warning("the event loop runs again after %.1f s", lease_clock() - asked)
 
     def _answers(self, alive: threading.Event, seconds: float) -> bool:
-        """Whether the event loop answers within these seconds."""
+        """Whether the event loop runs the callback within these seconds."""
         end = lease_clock() + seconds
         while not alive.wait(max(0.0, min(BLOCKED_INTERVAL, end - lease_clock()))):
             self._blocked()
@@ -86,7 +86,7 @@ class Watchdog:
         blocking, stack = self._find(frame)
         name = "something" if blocking is None else f"the handler of {blocking.record.type!r}"
         fields = {} if blocking is None else {"holdfast_type": blocking.record.type}
-        # For a handler, its own line. For other code, the innermost line.
+        # Log the line of the handler itself. For other code, log the innermost line.
         place = stack[0] if blocking is not None else stack[-1]
         log.warning(
             "%s blocks the event loop for more than %.1f s, at %s. Leases are still renewed, but nothing else runs: "
@@ -98,7 +98,7 @@ class Watchdog:
         )
 
     def _find(self, frame: FrameType) -> tuple[HeldClaim | None, list[str]]:
-        """The claim whose handler runs, with the stack from the handler on; else None, with the whole stack."""
+        """The claim whose handler runs, and the stack from the handler on. For other code: None and the whole stack."""
         codes = {getattr(each.type.function, "__code__", None): each for each in self._held_claims.all()}
         lines: list[str] = []
         for each, number in traceback.walk_stack(frame):
@@ -120,7 +120,7 @@ def _shortened(stack: list[str]) -> list[str]:
 
 
 def start_threads(renewers: Sequence[LeaseRenewer], watchdog: Watchdog) -> None:
-    """Start the threads that work while the event loop is blocked: all, or none."""
+    """Start the threads that work while the event loop is blocked. If one cannot be started, stop all of them."""
     with ExitStack() as started:
         for renewer in renewers:
             renewer.start()
@@ -130,7 +130,7 @@ def start_threads(renewers: Sequence[LeaseRenewer], watchdog: Watchdog) -> None:
 
 
 def stop_threads(renewers: Sequence[LeaseRenewer], watchdog: Watchdog, timeout: float) -> None:
-    """Stop the threads. A renewer may hang in a call to its shard: all together have this many seconds to end."""
+    """Stop the threads. All renewers together have `timeout` seconds to end: one may hang in a call to its shard."""
     deadline = monotonic() + timeout
     for renewer in renewers:
         renewer.stop(0)

@@ -115,7 +115,7 @@ class Worker:
         self._slots = self._make_slots(middlewares, seconds(job_delay))
 
     async def run(self, *, signals: bool = True) -> None:
-        """Run jobs until cancelled, stopped or signalled. Then finish or release the running ones in the grace period.
+        """Run jobs until cancelled, stopped or signalled. Then finish or release the running jobs in the grace period.
 
         In the main thread SIGTERM and SIGINT stop the worker, unless `signals=False`. A second signal or cancellation
         ends the grace period. RuntimeError if the client is not open.
@@ -157,12 +157,12 @@ class Worker:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The names of the job types that it runs."""
+        """The names of the job types that this worker runs."""
         return self._types
 
     @property
     def claiming(self) -> bool:
-        """Whether it has entered its lifespans and claims jobs."""
+        """Whether the worker has entered its lifespans and claims jobs."""
         return self._claiming and not self._stopping.is_set()
 
     @property
@@ -207,7 +207,7 @@ class Worker:
         )  # fmt: skip
 
     async def _wait_until_done(self, work: asyncio.Task[None]) -> None:
-        """Await the end of the worker. A cancellation meanwhile stops it in order, so that no claim is left behind."""
+        """Await the end of the worker. After a cancellation it stops as after `stop`, so that no claim is left open."""
         cancelled = False
         while not work.done():
             try:
@@ -265,13 +265,13 @@ class Worker:
         self, parts: list[asyncio.Task[None]], reporting: list[asyncio.Task[None]], watchdog: Watchdog
     ) -> None:
         try:
-            # Not cancelled at once: a report that is in progress must not be written after the row was deleted.
+            # The reporters are not cancelled at once: a report must not be written after the row was deleted.
             for duties in self._duties:
                 duties.reporter.end()
             await asyncio.wait(reporting, timeout=shutdown.REMOVAL_TIMEOUT)
             self._steps.close()
             await shutdown.cancel_all((*parts, *reporting))
-            # Not in the event loop's own thread pool: handlers may have blocked all of its threads.
+            # The event loop's own thread pool is not used here: handlers may have blocked all of its threads.
             renewers = [duties.renewer for duties in self._duties]
             await self._threads.run(partial(stop_threads, renewers, watchdog, shutdown.SHUTDOWN_TIMEOUT))
         finally:
@@ -280,7 +280,7 @@ class Worker:
             self._observers.emit("worker_stopped", worker=self.id)
 
     def _stop_after_error(self, part: asyncio.Task[None]) -> None:
-        """Stop the worker because a part has failed: without it, leases or settlements would not be written."""
+        """Stop the worker because a part has failed: without that part, leases or settlements would not be written."""
         if not part.cancelled() and (error := part.exception()) is not None:
             log.error("%s failed: worker %s stops", part.get_name(), self.id, exc_info=error)
             self.stop()

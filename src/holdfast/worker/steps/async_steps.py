@@ -78,7 +78,7 @@ class AsyncSteps(AsyncWaits, SharedStep, SharedTxStep):
 
         An async function is awaited, a plain one runs in a thread. The result has the type of the return annotation, or
         of `returns=`; without both it consists of plain JSON values. `each` distinguishes the uses of a name in a loop.
-        `retry` and `timeout` apply within this attempt. RuntimeError for a name that the attempt has used.
+        `retry` and `timeout` apply within this attempt. Raises RuntimeError for a name that the attempt has used.
         """
         if kwargs or timeout is not None:
             check_options(kwargs, each=each, returns=returns, retry=retry, timeout=timeout)

@@ -40,7 +40,7 @@ class AsyncWaits(SharedWaits):
         def _track(self, name: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]: ...
 
     def sleep(self, name: str, seconds: Seconds, /, *, each: Any = NOT_GIVEN) -> Coroutine[Any, Any, None]:
-        """Sleep. More than 5 s end the attempt by `Suspended`: no slot, no lease and no attempt is used meanwhile."""
+        """Sleep. A sleep of more than 5 s raises `Suspended`: meanwhile it uses no slot, no lease and no attempt."""
         delay = wait_time(seconds, "a sleep")
         logic = self._sleep(self._steps.log.use("sleep", name, each), delay=delay)
         return self._track("attempt.sleep(...)", drive_async(logic, itself))
@@ -58,8 +58,10 @@ class AsyncWaits(SharedWaits):
     def receive(self, name: str, type: UnionType, /, *, timeout: Seconds | None = None) -> Coroutine[Any, Any, Any]: ...
 
     def receive(self, name: str, type: Any, /, *, timeout: Seconds | None = None) -> Coroutine[Any, Any, Any]:
-        """The message of this name, which `client.send(chain, name, value)` sends. A wait of more than 5 s ends the
-        attempt, as a long `sleep` does. MessageTimeout after `timeout`, which counts from the first wait.
+        """Return the message of this name, which `client.send(chain, name, value)` sends.
+
+        A wait of more than 5 s ends the attempt, as a long `sleep` does. Raises MessageTimeout after `timeout`. The
+        timeout is measured from the first wait.
         """
         codec = codec_for(type)
         delay = None if timeout is None else wait_time(timeout, "the timeout of a receive")
@@ -82,7 +84,7 @@ class AsyncWaits(SharedWaits):
 
         `rows` is an iterable with a stable order, whose finished items are skipped, or a function of the last saved
         item (None at first) that returns the items after it. `returns=` is then the type of the items, if they are not
-        plain JSON values. The position is saved after `every` items. An item counts when the next one is asked for.
+        plain JSON values. The position is saved after `every` items. An item counts when the next one is requested.
         """
         if every < 1:
             raise ValueError("every= must be at least 1")
@@ -113,7 +115,7 @@ class AsyncWaits(SharedWaits):
                     if log.suspend():
                         await steps.save_positions()
                         raise Suspended
-                    # Other steps run. Meanwhile the wait may end in this attempt.
+                    # Other steps are running. Until they end, the wait may end in this attempt.
                     changed.clear()
                     ends = () if end is None else (steps.pause(end),)
                     message = await _first(arrives(), _until(changed), *ends)
@@ -157,7 +159,7 @@ async def _never() -> bytes:
 
 
 async def _first(*waits: Awaitable[bytes | None]) -> bytes | None:
-    """The result of the first of these that ends. The others are cancelled."""
+    """The result of the first awaitable that ends. The others are cancelled."""
     tasks = [asyncio.ensure_future(each) for each in waits]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -18,7 +18,7 @@ from holdfast.worker.steps.log import Key, StepLog
 from holdfast.worker.steps.step_store import StepStore
 
 POLL = 0.1
-"""Seconds between two reads of a message while the attempt waits for it in place."""
+"""Seconds between two reads of a message while the running attempt waits for it."""
 
 R = TypeVar("R")
 
@@ -28,7 +28,7 @@ _CREATING = threading.Lock()
 class AttemptSteps:
     """The steps of one attempt. Its coroutines run on the event loop of the worker."""
 
-    # Slots, here and in StepLog: an attempt that waits for its step has few objects that the garbage collector visits.
+    # Because of the slots here and in StepLog, the garbage collector visits few objects of a waiting attempt.
     __slots__ = (
         "_claimed", "_in_block", "_log", "_read", "_record", "_signal", "_since", "_store", "_waiting", "waited",
     )  # fmt: skip
@@ -43,7 +43,7 @@ class AttemptSteps:
         read: StepsRead | None = None,
         in_block: Callable[[], bool],
     ) -> None:
-        """`claimed` is a time of the lease clock at which the job was not yet claimed."""
+        """`claimed` is a time before the claim of the job, on the lease clock."""
         self.waited = 0.0
         """Seconds in which the attempt has waited for the store."""
         self._waiting = 0
@@ -71,14 +71,14 @@ class AttemptSteps:
         return self._log is not None and self._log.suspended
 
     def now(self) -> Micros:
-        """The time of the store: that of the claim, and what has passed since on this machine."""
+        """The time of the store: the time of the claim, plus the time that has passed on this machine since then."""
         clock = self._store.store.clock
         if clock is not None:
             return clock()
         return (self._record.started_at or 0) + duration(lease_clock() - self._claimed)
 
     async def load(self) -> None:
-        """Read the stored steps, unless that is done. Of steps that begin at once, each reads them, in one batch."""
+        """Read the stored steps, unless they are loaded. Steps that begin together share one batch of reads."""
         if not self.log.loaded:
             rows = self._known()
             if rows is None:
@@ -96,7 +96,7 @@ class AttemptSteps:
         return await self._wait_for(self._store.loaded(read, self._record.claim, self._signal))
 
     def _known(self) -> list[StepRow] | None:
-        """The stored steps, once, if they are known from the claim."""
+        """The stored steps if they are known from the claim. Only the first call returns them."""
         self._store.types.add(self._record.type)
         if not isinstance(self._read, tuple):
             return None
@@ -104,7 +104,10 @@ class AttemptSteps:
         return known
 
     async def save(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Store a step. Returns what is stored: a message instead of its timeout, if it was sent before. ClaimLost."""
+        """Store a step, and return the checkpoint that is stored. Raises ClaimLost.
+
+        If the checkpoint is a timeout and the message was sent before it, the message is stored instead.
+        """
         await self._wait_for(self._store.save(checkpoint, self._signal))
         if checkpoint.is_timeout and (value := await self._sent_before(checkpoint)) is not None:
             checkpoint = msgspec.structs.replace(checkpoint, result=value, error=None)
@@ -113,7 +116,7 @@ class AttemptSteps:
         return checkpoint
 
     async def _sent_before(self, timeout: Checkpoint) -> bytes | None:
-        """The message, if the store did not store its timeout. None if it was sent later, or not at all."""
+        """The message if it was sent before the timeout was stored; None if it was sent later, or not at all."""
         if (value := await self.message(timeout.name)) is None:
             return None
         stored = any(row.final and (row.name, row.each) == (timeout.name, timeout.each) for row in await self.stored())
@@ -125,7 +128,7 @@ class AttemptSteps:
         return await self._wait_for(message)
 
     async def _wait_for(self, answer: Awaitable[R]) -> R:
-        """Wait for the store, and measure it. Steps that run at once wait at the same time."""
+        """Wait for the store, and add the time to `waited`. The time of concurrent waits counts once."""
         if not self._waiting:
             self._since = lease_clock()
         self._waiting += 1
@@ -143,7 +146,7 @@ class AttemptSteps:
             await self.save(position_of(self.log, key, position, done=False))
 
     async def pause(self, until: Micros) -> None:
-        """Wait in place until this time. A manual clock that reaches it ends the wait too."""
+        """Wait in the running attempt until this time. A manual clock that reaches this time also ends the wait."""
         clock: Any = self._store.store.clock
         left = (until - self.now()) / SECOND
         if not hasattr(clock, "waiting"):

@@ -17,7 +17,7 @@ _NOT_RETRIED = (ClaimLost, Cancel, Fail, Reschedule)
 
 
 def check_options(kwargs: dict[str, Any], **options: Any) -> None:
-    """TypeError if a call has both options and keyword arguments of the function."""
+    """Raises TypeError if a call has both options and keyword arguments of the function."""
     given = [name for name, value in options.items() if value is not NOT_GIVEN and value is not None]
     if given and kwargs:
         raise TypeError(
@@ -30,14 +30,14 @@ def check_options(kwargs: dict[str, Any], **options: Any) -> None:
 
 
 def wait_time(value: Seconds, what: str) -> Micros:
-    """A duration of a sleep or a timeout. ValueError if it is negative or not finite."""
+    """A duration of a sleep or a timeout. Raises ValueError if it is negative or not finite."""
     if not 0 <= seconds(value) < 10 * 365 * 86400:
         raise ValueError(f"{what} must be 0 or more seconds, and less than ten years")
     return duration(seconds(value))
 
 
 def check_kind(row: StepRow, key: Key, kind: StepKind) -> None:
-    """RuntimeError if the stored row with this name is of another kind: an older handler used the name for it."""
+    """Raises RuntimeError if the stored row with this name is of another kind: written by an older handler."""
     if row.kind != kind:
         raise RuntimeError(
             f"the name {key} is stored as a {row.kind} of this job, and is now used for a {kind}; use another name"

@@ -26,7 +26,7 @@ from holdfast.worker.steps.sync_steps import SyncSteps
 
 
 class AttemptInChild(NamedTuple):
-    """What the child needs to know of the attempt."""
+    """The data of the attempt that the child needs."""
 
     record: Record
     now: Micros
@@ -35,7 +35,7 @@ class AttemptInChild(NamedTuple):
 
 
 class StepRequest(NamedTuple):
-    """What a step in the child asks of the worker."""
+    """A request of a step in the child to the worker."""
 
     number: int
     kind: Literal["load", "save", "message", "progress"]
@@ -43,7 +43,7 @@ class StepRequest(NamedTuple):
 
 
 class StepReply(NamedTuple):
-    """The answer, or the error that the worker got."""
+    """The answer to a request, or the error that the worker got."""
 
     number: int
     value: Any = None
@@ -109,12 +109,12 @@ class ChildAttempt(SyncSteps):
         self.job = Job(about.record, decoder)
         self.blockers = about.blockers
         self.signal = Signal()
-        """Never set: an abort is raised in the handler."""
+        """This signal never fires: an abort is raised in the handler as an exception."""
         self.state = None
         self._steps = self.steps = ChildSteps(about, send)
 
     def begin(self) -> None:
-        """Called before the handler, when replies of the worker can arrive."""
+        """Called before the handler is called, when replies of the worker can arrive."""
         if epoch_of(self.job.record.details):  # `step_id` depends on the stored steps
             self.steps.load()
 
@@ -128,14 +128,14 @@ class ChildAttempt(SyncSteps):
         self.steps.ask("progress", (fraction, note))
 
     def tx_step(self, *args: Any, **options: Any) -> NoReturn:
-        """RuntimeError: the connections belong to the worker's process."""
+        """Always raises RuntimeError: the connections belong to the worker's process."""
         raise RuntimeError('executor="process": a handler in a child process has no transactions; run it in a thread')
 
     prepare = complete = tx_step
 
     @contextmanager
     def ending(self) -> Generator[None]:
-        """Wraps the call of the handler: RuntimeError if it caught Suspended."""
+        """Wraps the call of the handler. Raises RuntimeError if the handler caught Suspended."""
         yield
         if self.steps.log.suspended:
             raise RuntimeError("the handler caught Suspended and did not raise it again")

@@ -1,6 +1,6 @@
 """The steps of one attempt: which are stored, which names are used, which run, and what the attempt waits for.
 
-No I/O. Threads of a plain handler may use it at the same time.
+This module performs no I/O. Several threads of a plain handler may use a StepLog at the same time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class StepLog:
         self.loaded = False
         self.suspended = False
         self._in_block = in_block
-        """Says whether the attempt is inside prepare() or complete()."""
+        """Returns whether the attempt is inside prepare() or complete()."""
         self._rows: dict[Key, StepRow] = {}
         self._used: set[Key] = set()
         self._waits: dict[Key, Wait] = {}
@@ -77,9 +77,9 @@ class StepLog:
         self._lock = threading.Lock()
         self._changed: threading.Condition | None = None
         self.listeners: dict[object, Callable[[], object]] = {}
-        """Called at the same moments, in the thread of the step."""
+        """Callbacks for the same events as `changed`. They are called in the thread of the step."""
         self.positions: dict[Key, tuple[int, bytes]] = {}
-        """Of cursors: how many items are finished, and the last one, if that is not stored yet."""
+        """The positions of cursors that are not stored yet: how many items are finished, and the last one."""
 
     @property
     def changed(self) -> threading.Condition:
@@ -102,7 +102,7 @@ class StepLog:
             self.loaded = True
 
     def use(self, kind: StepKind, name: str, each: Any = NOT_GIVEN) -> Key:
-        """Use a name. RuntimeError if the attempt has used it, or where this kind of step is not allowed."""
+        """Mark a name as used. Raises RuntimeError if it was used before, or if this kind of step is forbidden here."""
         key = key_of(name, each)
         if kind in _FORBIDDEN[inside_step.get()]:
             raise RuntimeError(f"{kind} {key} inside the function of a {inside_step.get()}: call it in the handler")
@@ -118,7 +118,7 @@ class StepLog:
         return key
 
     def wrapped(self, key: Key) -> AbstractContextManager[object]:
-        """The context managers of plugins for this step, entered."""
+        """Enter the context managers of plugins for this step. The result exits them."""
         if not self.wrappers:
             return _NO_WRAPPER
         stack = ExitStack()
@@ -127,7 +127,7 @@ class StepLog:
         return stack
 
     def row(self, key: Key) -> StepRow | None:
-        """The stored row. RuntimeError if a new one would exceed the limit of steps."""
+        """The stored row. Raises RuntimeError if a new row would exceed the maximum number of steps."""
         with self._lock:
             row = self._rows.get(key)
             if row is None and len(self._rows) >= STEPS_LIMIT:
@@ -147,7 +147,7 @@ class StepLog:
         took: Micros = 0,
         done: bool = True,
     ) -> Checkpoint:
-        """The checkpoint of a step. RuntimeError if its result would exceed the limit of the size."""
+        """The checkpoint of a step. Raises RuntimeError if its result would exceed the size limit."""
         with self._lock:
             before = self._rows.get(key)
             if result is not None and self._size - _size(before) + len(result) > SIZE_LIMIT:
@@ -171,14 +171,14 @@ class StepLog:
         return _Running(self)
 
     def begin(self) -> None:
-        """A step, a sleep or a receive begins. Raises Suspended if the attempt is suspended."""
+        """Record that a step, a sleep or a receive begins. Raises Suspended if the attempt is suspended."""
         with self._lock:
             if self.suspended:
                 raise Suspended
             self._running += 1
 
     def end(self) -> None:
-        """A step, a sleep or a receive ends."""
+        """Record that a step, a sleep or a receive ends."""
         with self._lock:
             self._running -= 1
             if self._changed is None and not self.listeners:
@@ -187,7 +187,7 @@ class StepLog:
 
     @contextmanager
     def waiting(self, key: Key, kind: Literal["sleep", "receive"], at: Micros | None) -> Generator[None]:
-        """Wraps a long wait of a running sleep or receive: it does not keep the attempt from being suspended."""
+        """Wraps a long wait of a sleep or receive: the attempt may be suspended during this wait."""
         with self._lock:
             self._number += 1
             epoch = self._epoch(self._rows.get(key))
@@ -198,7 +198,7 @@ class StepLog:
         finally:
             with self._lock:
                 self._running += 1
-                if not self.suspended:  # it has ended in this attempt, or its task was cancelled
+                if not self.suspended:  # the wait has ended in this attempt, or its task was cancelled
                     self._waits.pop(key, None)
 
     def suspend(self) -> bool:
@@ -210,7 +210,7 @@ class StepLog:
         return self.suspended
 
     def adopt_suspension(self, waits: Iterable[Wait]) -> None:
-        """Take over what a handler in a child process waits for."""
+        """Record that a handler in a child process is suspended, and what it waits for."""
         with self._lock:
             self._waits = {Key(wait.name, wait.each): wait for wait in waits}
             self.suspended = True
@@ -241,7 +241,7 @@ class StepLog:
 
 
 class _Running:
-    """The context manager of `StepLog.running`. A class: a generator takes longer."""
+    """The context manager of `StepLog.running`. A class is faster than a generator."""
 
     __slots__ = ("_log",)
 
@@ -256,7 +256,7 @@ class _Running:
 
 
 def key_of(name: str, each: Any = NOT_GIVEN) -> Key:
-    """The key of a step. TypeError and ValueError for a name or an `each` that cannot be stored."""
+    """The key of a step. Raises TypeError or ValueError for a name or an `each` that cannot be stored."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
         raise TypeError(f"the name of a step is text, not {type(name).__name__}")
     if not 1 <= len(name) <= NAME_LIMIT or "\0" in name:

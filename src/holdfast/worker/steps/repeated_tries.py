@@ -1,7 +1,7 @@
-"""Two tries of a transactional step at the same time: one has stored the step, so the other must not commit.
+"""Detects that another try of a transactional step has stored the step, so that this try does not commit.
 
-A commit whose answer was lost, and a try that continues in its thread after its timeout, may succeed while the step is
-tried again.
+Two tries can overlap. A commit whose answer was lost, or a try that continues in its thread after its timeout, may
+succeed while the step is tried again.
 """
 
 from __future__ import annotations

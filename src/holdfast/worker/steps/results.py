@@ -1,4 +1,4 @@
-"""The codecs of results: by `returns=`, by the return annotation of the function, or plain JSON values."""
+"""The codecs of results. The type comes from `returns=` or the return annotation; otherwise it is plain JSON."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from holdfast.core.steps import StepRow
 from holdfast.errors import PayloadRefused
 
 NOT_GIVEN: Final[Any] = object()
-"""An option that the caller did not give."""
+"""The default of an option: the caller did not pass it."""
 
 SHOWN = 200
-"""Characters of a stored value in an error."""
+"""The maximum number of characters of a stored value in an error."""
 
 _AWAITABLE = (collections.abc.Awaitable, collections.abc.Coroutine)
 
 _codecs: WeakKeyDictionary[Any, Codec] = WeakKeyDictionary()
-"""By function, for results without `returns=`."""
+"""The codec of each function, for results without `returns=`."""
 
 
 def result_codec(function: Callable[..., Any], returns: Any = NOT_GIVEN) -> Codec:
-    """The codec of the results of a function. TypeError if values of its type cannot be stored."""
+    """The codec of the results of a function. Raises TypeError if values of its type cannot be stored."""
     if returns is not NOT_GIVEN:
         return codec_for(returns)
     inner = _function_of(function)
     try:
         found = _codecs.get(inner)
-    except TypeError:  # it cannot be referenced weakly
+    except TypeError:  # a weak reference to the function is not possible
         return codec_for(_returned(inner))
     if found is None:
         found = _codecs[inner] = codec_for(_returned(inner))
@@ -42,7 +42,7 @@ def result_codec(function: Callable[..., Any], returns: Any = NOT_GIVEN) -> Code
 
 
 def encoded(name: str, codec: Codec, value: Any) -> bytes:
-    """The result of a step as a payload. PayloadRefused names the step."""
+    """The result of a step as a payload. The text of PayloadRefused names the step."""
     try:
         return codec.encode(value)
     except PayloadRefused as refusal:
@@ -52,7 +52,7 @@ def encoded(name: str, codec: Codec, value: Any) -> bytes:
 
 
 def decoded(job_id: str, row: StepRow, codec: Codec) -> Any:
-    """The value of a stored result. PayloadRefused names the step, the value and the command that runs it again."""
+    """The value of a stored result. PayloadRefused names the step, the value and the command to run the step again."""
     assert row.result is not None
     try:
         return codec.decode(row.result)

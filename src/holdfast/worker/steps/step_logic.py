@@ -1,7 +1,8 @@
-"""The logic of a step, once for async and plain handlers.
+"""The logic of a step, written once for async and plain handlers.
 
-It is a generator that yields the results of calls: awaitables in async code, which `drive_async` awaits, and values in
-blocking code, which `drive` sends back. Requests as objects, as in `attempt_blocks`, would cost 3 µs per step.
+It is a generator that makes the calls itself and yields their results. In async code these are awaitables, which
+`drive_async` awaits. In blocking code these are values, which `drive` sends back. To yield request objects, as in
+`attempt_blocks`, would cost 3 µs per step.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class StepAccess(Protocol):
 
 
 class SharedStep:
-    """What `step` and `tx_step` of async and plain handlers share."""
+    """The common part of `step` and `tx_step`, of async and plain handlers."""
 
     _steps: Any
     """A StepAccess."""
@@ -68,7 +69,7 @@ class SharedStep:
         *,
         saved: bool = False,
     ) -> StepLogic[Any]:
-        """The stored result, or the result of `once`. `saved`: it stores the checkpoint itself."""
+        """The stored result, or the result of `once`. With `saved`, `once` stores the checkpoint itself."""
         steps: StepAccess = self._steps
         log = steps.log
         log.begin()
@@ -116,14 +117,14 @@ class SharedStep:
             yield self._pause(delay)
 
     def _limited(self, key: Key, once: Callable[[], Any], limit: float) -> Any:
-        """Call a function for at most `limit` seconds. StepTimeout after that."""
+        """Call a function. Raises StepTimeout after `limit` seconds."""
         raise NotImplementedError
 
     def _pause(self, delay: float) -> Any:
-        """Wait in place between two tries."""
+        """Wait between two tries, in the running attempt."""
         raise NotImplementedError
 
 
 def itself(result: V) -> V:
-    """What the drivers perform: the call has happened in the generator."""
+    """The function that the drivers apply to each yielded result: the generator has already made the call."""
     return result

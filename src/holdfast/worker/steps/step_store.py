@@ -1,6 +1,6 @@
-"""The reads and writes of a worker's steps, in batches: what is ready when a write returns is the next write.
+"""The reads and writes of a worker's steps, in batches: all that is ready when a write returns goes into the next one.
 
-There are no timers, as in the settler. Steps that finish together share a commit. A batch that takes too long, for
+There are no timers. As in the settler, steps that finish together share a commit, and a batch that takes too long, for
 example because of a row lock, continues separately.
 """
 
@@ -21,12 +21,12 @@ from holdfast.worker.held_claims import HeldClaim
 
 BATCH = 500
 BATCH_TIMEOUT = 1.0
-"""Seconds that later items wait for an operation. A slower batch continues separately in two halves, each with twice
-the time. A locked job is soon in a batch of its own."""
+"""The maximum seconds that later items wait for an operation. A slower batch is split into two halves. They continue
+separately, each with twice the time. So a locked job is soon alone in its batch."""
 NEXT_HANDLERS = 2
-"""Iterations of the event loop until the next handlers have run: in the first, handlers end and tasks are created."""
+"""Iterations of the event loop until the next handlers have run. In the first, handlers end and tasks are created."""
 SEPARATE_OPERATIONS = 4
-"""Separate operations at the same time: each may occupy a connection until the store gives up."""
+"""The maximum number of separate operations at the same time. Each may occupy a connection until the store gives up."""
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -50,7 +50,7 @@ class Batches(Generic[Item, Answer]):
         self._places: asyncio.Semaphore | None = None
 
     def submit(self, item: Item, signal: Signal) -> asyncio.Future[Answer]:
-        """Perform the operation for this item. During an outage it waits until the attempt is aborted."""
+        """Perform the operation for this item. During an outage the item waits until the attempt is aborted."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer, signal))
         if self._task is None:
@@ -64,7 +64,7 @@ class Batches(Generic[Item, Answer]):
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if signal.aborted and answer.cancelled() and not (task is not None and task.cancelling()):
-                # This task continues: it calls for a handler in a thread.
+                # Only the answer was cancelled, not this task, which performs the call for a handler in a thread.
                 raise ClaimLost(claim.job_id, signal.reason or "shutdown") from None
             raise
 
@@ -80,7 +80,7 @@ class Batches(Generic[Item, Answer]):
             while self._waiting:
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
                 await self._perform(batch, BATCH_TIMEOUT)
-                # The handlers that got their answers end, and the next ones begin: their steps join the next write.
+                # Let handlers that got their answers end, and let the next ones begin: their steps join the next write.
                 for _ in range(NEXT_HANDLERS):
                     await asyncio.sleep(0)
         except asyncio.CancelledError:
@@ -109,7 +109,7 @@ class Batches(Generic[Item, Answer]):
             raise
 
     async def _perform(self, batch: list[Waiting[Item, Answer]], within: float | None) -> None:
-        """Perform the operation for a batch. It may be sent again: the operations of steps can be repeated."""
+        """Perform the operation for a batch. It may be sent more than once: repeating an operation on steps is safe."""
         failures = 0
         while batch := [each for each in batch if not each[1].done()]:
             try:
@@ -192,13 +192,13 @@ class StepStore:
 
 
 def _cancel(batch: Iterable[tuple[Any, asyncio.Future[Any], Signal]]) -> None:
-    """The worker ends. A handler in a thread must not wait for these answers."""
+    """Cancel these answers because the worker ends: a handler in a thread must not wait for them."""
     for _, answer, _ in batch:
         answer.cancel()
 
 
 def _retrieve(answer: asyncio.Future[Any]) -> None:
-    """Mark an exception as seen: a job that is released before it begins does not use its steps."""
+    """Mark an exception as retrieved: a job that is released before it begins does not await its steps."""
     if not answer.cancelled():
         answer.exception()
 

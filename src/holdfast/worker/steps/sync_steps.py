@@ -53,8 +53,8 @@ class SyncSteps(SyncWaits, SharedStep):
 
         The result has the type of the return annotation, or of `returns=`; without both it consists of plain JSON
         values. `each` distinguishes the uses of a name in a loop. `retry` and `timeout` apply within this attempt. A
-        function that exceeds its timeout continues in its thread, and its result is dropped. RuntimeError for a name
-        that the attempt has used.
+        function that exceeds its timeout continues in its thread, and its result is dropped. Raises RuntimeError for a
+        name that the attempt has used.
         """
         check_options(kwargs, each=each, returns=returns, retry=retry, timeout=timeout)
         check_plain(name, function)
@@ -81,7 +81,7 @@ class SyncSteps(SyncWaits, SharedStep):
             raise
 
     def _timed_out(self, key: Key) -> None:
-        """A try of this step has exceeded its timeout, and continues in its thread."""
+        """Called when a try of this step has exceeded its timeout. The try continues in its thread."""
 
     def _call(self, call: Callable[[], Any], codec: Codec, key: Key) -> bytes:
         token = inside_step.set("step")
@@ -93,13 +93,13 @@ class SyncSteps(SyncWaits, SharedStep):
 
 
 def check_plain(name: str, function: Callable[..., Any]) -> None:
-    """TypeError for an async function: a plain handler cannot await it."""
+    """Raises TypeError for an async function: a plain handler cannot await it."""
     if is_async(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"step {name!r}: an async function needs an async handler, with an Attempt")
 
 
 def _within(limit: float, name: str, once: Callable[[], R]) -> R:
-    """Call a function in another thread. StepTimeout after the limit; the thread continues, and its result is lost."""
+    """Call a function in another thread. Raises StepTimeout after the limit; the result of the thread is then lost."""
     ended: list[Ended[R]] = []
 
     def run() -> None:

@@ -62,7 +62,7 @@ class SyncTxStep(SyncSteps, SharedTxStep):
         return result
 
     def _timed_out(self, key: Key) -> None:
-        """End the transaction of a try that continues in its thread: it locks the job, and on SQLite the file."""
+        """End the transaction of a try that continues in its thread: it locks the job row, and on SQLite the file."""
         if (tx := self._completion.step_txs.pop(key, None)) is not None:
             tx.abandon()
 

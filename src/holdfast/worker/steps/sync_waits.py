@@ -53,7 +53,7 @@ class BlockingSteps(Protocol):
         ...
 
     def pause(self, seconds: float) -> None:
-        """Wait in place. Raises ClaimLost if the attempt is aborted."""
+        """Wait in the running attempt. Raises ClaimLost if the attempt is aborted."""
         ...
 
 
@@ -65,7 +65,7 @@ class SyncWaits(SharedWaits):
         _steps: BlockingSteps
 
     def sleep(self, name: str, seconds: Seconds, /, *, each: Any = NOT_GIVEN) -> None:
-        """Sleep. More than 5 s end the attempt by `Suspended`: no slot, no lease and no attempt is used meanwhile."""
+        """Sleep. A sleep of more than 5 s raises `Suspended`: meanwhile it uses no slot, no lease and no attempt."""
         delay = wait_time(seconds, "a sleep")
         drive(self._sleep(self._steps.log.use("sleep", name, each), delay=delay), itself)
 
@@ -81,8 +81,10 @@ class SyncWaits(SharedWaits):
     def receive(self, name: str, type: UnionType, /, *, timeout: Seconds | None = None) -> Any: ...
 
     def receive(self, name: str, type: Any, /, *, timeout: Seconds | None = None) -> Any:
-        """The message of this name, which `client.send(chain, name, value)` sends. A wait of more than 5 s ends the
-        attempt, as a long `sleep` does. MessageTimeout after `timeout`, which counts from the first wait.
+        """Return the message of this name, which `client.send(chain, name, value)` sends.
+
+        A wait of more than 5 s ends the attempt, as a long `sleep` does. Raises MessageTimeout after `timeout`. The
+        timeout is measured from the first wait.
         """
         codec = codec_for(type)
         delay = None if timeout is None else wait_time(timeout, "the timeout of a receive")
@@ -101,7 +103,7 @@ class SyncWaits(SharedWaits):
 
         `rows` is an iterable with a stable order, whose finished items are skipped, or a function of the last saved
         item (None at first) that returns the items after it. `returns=` is then the type of the items, if they are not
-        plain JSON values. The position is saved after `every` items. An item counts when the next one is asked for.
+        plain JSON values. The position is saved after `every` items. An item counts when the next one is requested.
         """
         if every < 1:
             raise ValueError("every= must be at least 1")
@@ -117,7 +119,7 @@ class SyncWaits(SharedWaits):
             return self._wait_or_suspend(key, kind, end)
 
     def _wait_or_suspend(self, key: Key, kind: WaitKind, end: Micros | None) -> bytes | None:
-        """Raise Suspended when no other thread runs a step. Meanwhile the wait may end in this attempt."""
+        """Wait in this attempt while other threads run steps. Raises Suspended when no other thread runs a step."""
         steps, log = self._steps, self._steps.log
         while not log.suspend():
             with (changed := log.changed):

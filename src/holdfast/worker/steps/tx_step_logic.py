@@ -1,4 +1,4 @@
-"""One try of a transactional step, once for async and plain handlers: a generator that yields requests."""
+"""One try of a transactional step, written once for async and plain handlers: a generator that yields requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Request = Begin | Perform | CallInTx | Commit | RollBack
 
 
 class SharedTxStep:
-    """What `tx_step` of Attempt and of SyncAttempt share."""
+    """The common part of `tx_step` of Attempt and of SyncAttempt."""
 
     if TYPE_CHECKING:
 
@@ -53,7 +53,7 @@ class SharedTxStep:
         *,
         repeated: bool,
     ) -> Generator[Request, Any, bytes]:
-        """One try. `repeated`: there may be another one, whose commit succeeded although its answer was lost."""
+        """One try. With `repeated`, another try may have committed although its answer was lost."""
         tx = yield Begin(session)
         token = inside_step.set("tx_step")
         with self._registered(key, tx):
@@ -78,7 +78,7 @@ class SharedTxStep:
     def _written(
         self, tx: Any, log: StepLog, call: Callable[[Any], Any], codec: Codec, key: Key, *, repeated: bool
     ) -> Generator[Request, Any, Checkpoint]:
-        """Call the function of the step and write its checkpoint. StoredByOther if another try has stored the step."""
+        """Call the function of the step and write its checkpoint. Raises StoredByOther if another try stored it."""
         began = time.monotonic()
         self._check_signal()
         yield Perform(tx, Guard(self.claim))

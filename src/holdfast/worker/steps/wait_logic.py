@@ -1,4 +1,4 @@
-"""The logic of `sleep`, `receive` and `cursor`, once for async and plain handlers: generators as in `step_logic`."""
+"""The logic of `sleep`, `receive` and `cursor` for async and plain handlers, as generators: see `step_logic`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WaitKind = Literal["sleep", "receive"]
 
 
 class SharedWaits:
-    """What the waits of async and plain handlers share."""
+    """The common part of the waits of async and plain handlers."""
 
     _steps: Any
     """A StepAccess."""
 
     def _sleep(self, key: Key, *, delay: Micros = 0, at: Micros | None = None) -> StepLogic[None]:
-        """Sleep until `at`, or for `delay`. A stored sleep that has not ended keeps its end."""
+        """Sleep until `at`, or for `delay`. A stored sleep that has not ended keeps its end time."""
         steps: StepAccess = self._steps
         with steps.log.running():
             row = yield from self._open_row(key, "sleep")
@@ -38,7 +38,7 @@ class SharedWaits:
             yield steps.save(steps.log.checkpoint(key, "sleep", took=steps.now() - begun))
 
     def _receive(self, key: Key, codec: Codec, timeout: Micros | None) -> StepLogic[Any]:
-        """The value of a message. MessageTimeout if it did not arrive in time."""
+        """The value of a message. Raises MessageTimeout if it did not arrive in time."""
         log: StepLog = self._steps.log
         with log.running():
             row = yield from self._open_row(key, "receive")
@@ -49,7 +49,7 @@ class SharedWaits:
         return decoded(log.record.id, row, codec)
 
     def _received(self, key: Key, row: StepRow | None, timeout: Micros | None) -> StepLogic[StepRow]:
-        """Wait for the message, and store it, or that it did not arrive in time."""
+        """Wait for the message. Stores the message, or a timeout if it did not arrive in time."""
         steps: StepAccess = self._steps
         now = steps.now()
         end = (None if timeout is None else now + timeout) if row is None else row.wake_at
@@ -71,15 +71,15 @@ class SharedWaits:
         return row
 
     def _wait(self, key: Key, kind: WaitKind, end: Micros | None) -> Any:
-        """Wait until `end`, or for a message: in place if that is soon, otherwise in a later attempt.
+        """Wait until `end`, or until a message arrives. The attempt continues if `end` is near; else it is suspended.
 
-        Returns the message; None at the end of the time.
+        Returns the message; None if `end` was reached first.
         """
         raise NotImplementedError
 
 
 class CursorPosition:
-    """How many items of a cursor are finished, and the last one. The stored steps must be loaded."""
+    """How many items of a cursor are finished, and the last finished item. The stored steps must be loaded."""
 
     def __init__(self, log: StepLog, key: Key, every: int, codec: Codec | None) -> None:
         row = log.row(key)
@@ -118,7 +118,7 @@ class CursorPosition:
         return position_of(self._log, self._key, (self._count, self._last), done=False)
 
     def saved(self) -> None:
-        """The position is stored."""
+        """Record that the position is stored."""
         self._stored = self._count
         self._log.positions.pop(self._key, None)
 
