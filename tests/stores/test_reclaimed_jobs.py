@@ -1,6 +1,6 @@
 """A claim of several statements or scripts may claim a job twice under its token, if the job was lost in between.
 
-The result has the job once, with the later claim: two handlers under one token could not be told apart.
+The result has the job once, with the later claim: two handlers under one token could not be distinguished.
 """
 
 from __future__ import annotations
