@@ -33,7 +33,7 @@ class PostgresAddress:
     """Where the store is, and how to connect to it."""
 
     name: str
-    """For messages and logs: without a password."""
+    """The address for messages and logs, without a password."""
     connection: dict[str, Any] = field(repr=False)
     """Parameters of libpq, including the password."""
     schema: str
@@ -80,7 +80,7 @@ def parse(url: str) -> PostgresAddress:
 
 
 def check_schema(schema: str) -> None:
-    """ValueError if a schema of Holdfast cannot have this name."""
+    """Raises ValueError if a schema of Holdfast cannot have this name."""
     if not _SCHEMA.fullmatch(schema):
         raise ValueError(f"schema={schema!r}: use small letters, digits and _, at most 31, not a digit first")
     if schema == "information_schema" or schema.startswith("pg_"):
@@ -120,7 +120,7 @@ def _display_name(connection: dict[str, Any], schema: str) -> str:
     if str(host).startswith("/"):
         host = f"[{host}]"
     port = f":{connection['port']}" if "port" in connection else ""
-    # Escaped, so that each part is recognised.
+    # The user is escaped, so that each part of the address is recognised.
     user = f"{quote(connection['user'])}@" if "user" in connection else ""
     shown = f"?schema={schema}" if schema != _OURS["schema"] else ""
     return f"postgresql://{user}{host}{port}/{quote(connection.get('dbname', ''))}{shown}"

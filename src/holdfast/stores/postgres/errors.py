@@ -67,7 +67,7 @@ class Written(Enum):
     NO = "no"
     UNKNOWN = "unknown"
     REFUSED = "refused"
-    """It was not committed, and another try will not help."""
+    """The statement was not committed, and another try will not help."""
 
 
 class NoConnection(Exception):
@@ -94,7 +94,7 @@ def verdict(error: BaseException) -> Written:
 
 
 def sqlstate(error: BaseException) -> str | None:
-    """The code of the server, which psycopg2 has under another name."""
+    """The SQLSTATE of the server. psycopg2 has another attribute for it."""
     return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
 
 
@@ -116,7 +116,7 @@ def translated(error: BaseException, store: str, schema: str, verb: str = "") ->
 
 
 def translated_in_transaction(error: Exception, store: str, schema: str, verb: str) -> Exception:
-    """The error for the caller of an operation in an open transaction. It holds locks of earlier operations.
+    """The error for the caller of an operation in an open transaction, which holds locks of earlier operations.
 
     An operation in its own transaction is repeated after a deadlock, and can only fail with StoreUnavailable.
     """

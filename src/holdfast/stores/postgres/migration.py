@@ -17,7 +17,7 @@ from holdfast.stores.postgres.verbs import start_only_functions
 from holdfast.stores.sql.files import read
 
 LOCK_TIMEOUT: Final = "2s"
-"""How long a migration waits for a table lock. Other sessions queue behind it, so it gives up and tries again."""
+"""How long a migration waits for a table lock. Other sessions wait behind it, so it gives up and tries again."""
 TRIES: Final = 15
 MIGRATION_SECONDS: Final = 3600.0
 """How long all migrations may take. It replaces the timeouts of the address and the role: large tables take long."""
@@ -37,7 +37,7 @@ _OVERTAKEN: Final = (
     psycopg.errors.DuplicateFunction,
     psycopg.errors.SerializationFailure,
 )
-"""Errors if another process migrates the schema at the same time, which only happens without advisory locks."""
+"""Errors that occur if two processes migrate a schema at the same time, which is possible without advisory locks."""
 
 _FIRST: Final = "0001_jobs"
 _COLUMNS: Final = "applied_at,name,number"
@@ -189,7 +189,7 @@ def _longer(descriptor: int, deadline: float) -> Generator[None]:
 
 
 def _refuse_foreign(connection: psycopg.Connection, schema: str) -> None:
-    """ValueError if the schema has a table or view of another application with the name of one of ours."""
+    """Raises ValueError if the schema has a table or view of another application with the name of one of ours."""
     tables = connection.execute(_RELATIONS, {"schema": schema, "names": sorted(_names())}).fetchall()
     if {_COLUMNS} <= {columns for name, columns in tables if name == "migration"}:
         return

@@ -21,10 +21,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The rest of the plan, up to `Commit`, is one transaction. Before it, each statement commits by itself.
+    """The rest of the plan, up to `Commit`, is one transaction. Before `Begin`, each statement commits by itself.
 
-    The isolation level is read committed, whatever the default of the database: a statement that waited for a row lock
-    must see what the other transaction wrote.
+    The isolation level is read committed, even if the database has another default: a statement that waited for a row
+    lock must see what the other transaction wrote.
     """
 
     sql = "begin isolation level read committed"

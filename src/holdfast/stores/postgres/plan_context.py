@@ -24,7 +24,7 @@ class PlanContext(plan.PlanContext):
     clock: Micros | None = None
     """The time that a test sets; None means the server's clock."""
     first: bool = False
-    """True for the first try of a verb outside a transaction. It may fail where a later try does not."""
+    """True for the first try of a verb outside a transaction. It may fail in cases in which a later try succeeds."""
     unsure: bool = False
     """True if an earlier try may have committed and only its answer was lost."""
     scan_starts: ScanStarts = field(default_factory=ScanStarts)
@@ -34,7 +34,7 @@ class PlanContext(plan.PlanContext):
     """True if a pipelined NOTIFY has sent the hints."""
 
     def receive(self, result: Result) -> None:
-        """Remember whether the NOTIFY behind this statement was sent."""
+        """Record whether the NOTIFY behind this statement was sent."""
         self.notified |= result.notified
 
     def begin(self) -> Plan[None]:

@@ -56,7 +56,7 @@ _TRANSACTION = Statement("select txid_current_if_assigned()")
 
 
 class JoinedStore(Protocol):
-    """What a transaction of the application needs of the store."""
+    """The part of the store that a transaction of the application uses."""
 
     address: PostgresAddress
     name: str
@@ -129,7 +129,7 @@ class _Plans:
         if operation.verb in ("start", "mark") and (yield from rights.only_by_functions(native_connection(connection))):
             self._render = self._render.with_calls()
         if operation.verb in SAME_TRANSACTION and identity.id is not None:
-            # Checked before the first write: the application could commit what is written in another transaction.
+            # Checked before the first write: otherwise the application could commit the writes in another transaction.
             ((id,),) = yield _TRANSACTION
             if id != identity.id:
                 raise ended(borrowed=identity.borrowed)
@@ -141,7 +141,7 @@ class _Plans:
             return answer  # the transaction sends the hints of the plan
         hints, context.hints = context.hints, Hints()
         if hints and not self._after_commit(lambda: self._store.send(hints)):
-            # The server sends them at the commit, and equal ones once: starting a thousand jobs sends one notification.
+            # The server sends them at the commit, and equal ones once: the start of a thousand jobs causes one.
             for payload in payloads(hints):
                 yield Statement(_NOTIFY, {"channel": channel(self._store.schema), "payload": payload})
         return answer
@@ -194,7 +194,7 @@ class _Plans:
 
 
 def _refuse_autocommit(connection: Any) -> Plan[None]:
-    """ValueError for a connection that would commit each statement by itself."""
+    """Raises ValueError for a connection that would commit each statement by itself."""
     if comes_from(connection, "asyncpg"):
         # SQLAlchemy begins the transaction with the first statement.
         yield _ANY_STATEMENT
@@ -209,7 +209,7 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
 
 
 def check_open(connection: Any, identity: TransactionIdentity) -> None:
-    """ValueError for another kind of database. RuntimeError if the transaction of an earlier operation has ended."""
+    """Raises ValueError for another kind of database, RuntimeError if an earlier operation's transaction has ended."""
     if not comes_from(connection, "asyncpg", "django", "psycopg", "psycopg2"):
         raise ValueError(f"tx gives {class_name(connection)}, which is not a connection to a PostgreSQL database")
     identity.check(is_open=_is_in_transaction(native_connection(connection)))

@@ -18,7 +18,7 @@ from holdfast.stores.sql.plan import Statement
 CONNECT_SECONDS: Final = 10
 
 MARGIN_SECONDS: Final = 5.0
-"""How much longer than our own deadline the server lets a statement last."""
+"""How many seconds longer than our own deadline a statement may run on the server."""
 
 IDLE_TRANSACTION_SECONDS: Final = 3.0
 """How long a transaction of a verb may be idle. Between two statements of a verb the client only computes."""
@@ -27,10 +27,10 @@ IDLE_SECONDS: Final = 30
 PROBE_SECONDS: Final = 10
 PROBES: Final = 3
 DEAD_SECONDS: Final = IDLE_SECONDS + PROBES * PROBE_SECONDS
-"""After this time without an acknowledgement, each end considers the other dead and closes the connection."""
+"""After this many seconds without an acknowledgement, client and server consider each other dead and disconnect."""
 
 CHECK_SECONDS: Final = 2
-"""While a statement runs, the server looks this often whether the client has closed its end."""
+"""How often, in seconds, the server checks while a statement runs whether the client has closed the connection."""
 
 KEEPALIVES: Final = (
     "select count(set_config(present.name, wanted.value, false)) "  # noqa: S608 - our own numbers
@@ -43,7 +43,7 @@ KEEPALIVES: Final = (
 )
 """Lets the server detect a dead client, and a client that closed its connection because a caller gave up.
 
-Settings of the server, the role or the address are kept. A Unix socket ignores those of TCP.
+Values that are set for the server, the role or the address are kept. A Unix socket ignores the TCP settings.
 """
 
 PLANNER: Final = {
@@ -53,7 +53,7 @@ PLANNER: Final = {
     "enable_seqscan": "off",
     "enable_mergejoin": "off",
 }
-"""How the server plans our statements. See `_limits`."""
+"""How the server plans our statements. `_limits` gives the reasons."""
 
 _SESSION = SQL["session"]
 
@@ -119,15 +119,16 @@ def _session(address: PostgresAddress) -> Statement:
 def _limits(address: PostgresAddress) -> Statement:
     """Settings for a session that executes only our verbs.
 
-    Read committed: a statement that finds a row changed by another transaction continues with the new version. With a
-    stricter level it fails.
-    Generic plans: planning a claim costs more than executing it, and a custom plan is no better.
-    By index: a plan that was made for an empty table and reads it whole would be kept when the table has grown.
-    No JIT, no parallel workers: a generic plan overestimates its rows, and to compile, or to start processes, takes a
-    hundred times as long as to execute.
-    Idle transactions end soon: a process that freezes between two statements of a verb would keep its locks, and
-    other workers could not reap its jobs nor claim in its lanes. A live process that was blocked for longer repeats
-    the verb. Transactions with code of the application have other sessions.
+    - Isolation level read committed: a statement that finds a row changed by another transaction continues with the
+      new version of the row. With a stricter level the statement would fail.
+    - Generic plans: planning a claim costs more than executing it, and a custom plan is no better.
+    - Index scans instead of sequential scans: the server keeps a plan that was made for an empty table. A plan that
+      reads the whole table would be slow after the table has grown.
+    - No JIT compilation and no parallel workers: a generic plan overestimates the number of rows. Compiling, or
+      starting processes, would take a hundred times as long as executing the statement.
+    - A short timeout for idle transactions: a process that freezes between two statements of a verb would keep its
+      locks, and other workers could neither reap its jobs nor claim in its lanes. A live process that was blocked for
+      longer repeats the verb. Transactions with code of the application use other sessions.
     """
     longest = round((address.deadline + MARGIN_SECONDS) * 1000)
     idle = round(IDLE_TRANSACTION_SECONDS * 1000)

@@ -41,7 +41,7 @@ _COMMIT: Final = Statement(Commit.sql)
 _ROLLBACK: Final = Statement("rollback")
 
 _BEGIN_LENT: Final = SimpleQuery(f"{Begin.sql}; select txid_current()".encode())
-"""The operations of the transaction lock rows, so it gets a transaction id in any case."""
+"""The operations of the transaction lock rows, so it would get a transaction id in any case."""
 _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
 """Commits the transaction with this id. In any other transaction it fails with a division by zero."""
 
@@ -76,7 +76,7 @@ class _State:
         self._until = time.monotonic() + self._deadline
 
     def check_intact(self) -> None:
-        """RuntimeError if a statement of the transaction failed: the server would answer COMMIT with a rollback."""
+        """Raises RuntimeError if a statement of the transaction failed: the server would roll back at COMMIT."""
         if self._native.pgconn.transaction_status == pq.TransactionStatus.INERROR:
             raise RuntimeError(ABORTED)
 
@@ -90,7 +90,7 @@ class _State:
         return ended() if failed_check else error
 
     def check_time(self) -> None:
-        """DeadlinePassed if a plan has tried for its whole deadline to lock jobs that other transactions hold."""
+        """Raises DeadlinePassed if a plan has tried for its whole deadline to lock jobs that others have locked."""
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
@@ -140,7 +140,7 @@ class SyncConnection(_State):
         return Result()
 
     def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
-        """Send statements to the server, whatever the state of the transaction."""
+        """Send statements to the server. This neither begins a transaction nor checks whether one is open."""
         descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
         with self.native.lock:
@@ -151,7 +151,7 @@ class SyncConnection(_State):
                     deadlines.ensure_running()
                     result = drive(self._conversation(instruction), descriptor)
                 finally:
-                    # The first call here is in C: an exception of a signal handler cannot come before it.
+                    # The first call here is in C: a signal handler cannot raise an exception before it.
                     with deadlines.lock:
                         passed = deadlines.watched.pop(descriptor, None) is None
             except Exception as error:
@@ -228,7 +228,7 @@ class AsyncConnection(_State):
         return Result()
 
     async def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
-        """Send statements to the server, whatever the state of the transaction."""
+        """Send statements to the server. This neither begins a transaction nor checks whether one is open."""
         descriptor = self.native.pgconn.socket
         async with self.native.lock:
             deadlines.watch(descriptor, self._deadline)

@@ -31,7 +31,7 @@ class Connections:
         self.open()
 
     def open(self) -> None:
-        """Keep connections from now on, also after `close`."""
+        """Create the pools, unless they are open. This can be called again after `close`."""
         if not self._closed:
             return
         self._closed = False

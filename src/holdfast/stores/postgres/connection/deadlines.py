@@ -1,7 +1,7 @@
-"""Deadlines for statements. They work wherever the connection waits.
+"""Deadlines for statements. They also end a wait in the kernel.
 
 If a server disappears without closing its connections, the client waits in the kernel. Neither the cancellation of a
-task nor a timeout of the driver ends that wait. Shutting the socket down does: the wait ends with an error at once. One
+task nor a timeout of the driver ends that wait. Shutting the socket down ends the wait at once, with an error. One
 thread watches all connections, so a blocked event loop does not delay a deadline.
 """
 
@@ -19,7 +19,7 @@ from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.stores.postgres.errors import DeadlinePassed
 
 TICK: Final = 0.1
-"""Seconds between two checks. A deadline is this late at most."""
+"""Seconds between two checks. A socket is shut down at most this long after its deadline."""
 
 
 class Deadlines:
@@ -32,7 +32,7 @@ class Deadlines:
         """Forget all sockets and the thread."""
         self.lock = threading.Lock()
         self.watched: dict[int, float] = {}
-        """Socket to the time when it is shut down. Removed under the lock, before the socket is closed."""
+        """When to shut down each socket, by descriptor. Removed under the lock, before the socket is closed."""
         self._thread: threading.Thread | None = None
         self._idle = threading.Event()
 
@@ -48,7 +48,7 @@ class Deadlines:
 
     @contextmanager
     def within(self, descriptor: int, seconds: float) -> Generator[None]:
-        """Limit the block to this time. DeadlinePassed if it takes longer."""
+        """Limit the block to this time. Raises DeadlinePassed if it takes longer."""
         self.watch(descriptor, seconds)
         try:
             yield

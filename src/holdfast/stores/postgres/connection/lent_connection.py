@@ -31,12 +31,12 @@ class _Refusing:
 
     @property
     def pgconn(self) -> pq.abc.PGconn:
-        """The connection of libpq. Code that has it can end the transaction, so the commit checks which one is open."""
+        """The connection of libpq. Code that has it can end the transaction, so the commit checks its id."""
         self.lending.used = True
         return self._server
 
     def check_open(self) -> None:
-        """RuntimeError if the application ended the transaction, or tried to. A statement would commit by itself."""
+        """Raises RuntimeError if the application ended the transaction, or tried to: statements would autocommit."""
         self._note_status()
         self.lending.check()
 
@@ -47,12 +47,12 @@ class _Refusing:
         return left
 
     def check_left_open(self) -> None:
-        """RuntimeError if the application left a COPY or a stream open. Called before waiting for the lock."""
+        """Raises RuntimeError if the application left a COPY or a stream open. Called before waiting for the lock."""
         if self.is_left_open:
             raise RuntimeError(_BUSY)
 
     def check_idle(self) -> None:
-        """RuntimeError if the application left a statement unfinished: its results would be read as those of the store.
+        """Raises RuntimeError if a statement of the application is unfinished: the store would read its results.
 
         The caller holds the lock of the connection, so no other thread or task executes a statement.
         """

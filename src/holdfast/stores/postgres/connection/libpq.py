@@ -1,4 +1,4 @@
-"""Sends statements directly through libpq. The cursors of psycopg have more features and cost twice as much.
+"""Sends statements directly through libpq. The cursors of psycopg have more features and take twice as long.
 
 The protocol is written once, as generators that yield where they would block. A blocking connection then waits for the
 socket itself; an async connection lets the event loop wait.
@@ -32,13 +32,13 @@ log = logging.getLogger("holdfast")
 R = TypeVar("R")
 
 Conversation = Generator[bool, None, R]
-"""Yields where it has to wait for the socket: False until it is readable, True until it is readable or writable."""
+"""Yields where it has to wait for the socket: False to wait for reading, True to wait for reading or writing."""
 
 _EITHER = select.POLLIN | select.POLLOUT
 
 
 class SimpleQuery(NamedTuple):
-    """Statements without parameters, sent in one message. The first error ends it."""
+    """Statements without parameters, sent in one message. The server stops at the first error."""
 
     text: bytes
 
@@ -95,8 +95,8 @@ class Session:
     ) -> Conversation[Result]:
         """Run a statement, pipeline a NOTIFY statement behind its commit, and return the rows of the first.
 
-        `notified` of the result is True if the second statement returned a row. It has its own commit; if it fails,
-        nothing was sent. Without a libpq that can pipeline, or behind a pooler, it is not sent at all.
+        `notified` of the result is True if the NOTIFY statement returned a row. It has its own commit; if it fails, no
+        notification was sent. The statement is not sent at all behind a pooler, or if libpq cannot pipeline.
         """
         if not self.pipelines:
             return (yield from self.execute(statement, (parameters,)))
@@ -113,7 +113,7 @@ class Session:
         except psycopg.Error as error:
             if error.sqlstate is None:
                 raise
-            # Most likely the notification queue of the server is full: a session listens and does not read.
+            # Most likely the notification queue of the server is full, because a session listens and does not read.
             log.warning("no notification was sent after a commit: %s", error)
         self._server.exit_pipeline_mode()
         return result

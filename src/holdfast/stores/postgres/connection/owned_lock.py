@@ -20,7 +20,7 @@ class OwnedLock:
 
     @property
     def is_left(self) -> bool:
-        """Whether the lock is not released while the caller waits for it: the owner is its thread, or has ended."""
+        """Whether waiting for the lock would never end: the owner is the caller's own thread, or has ended."""
         owner = self._owner
         return owner is not None and (owner is threading.current_thread() or not owner.is_alive())
 
@@ -44,7 +44,7 @@ class AsyncOwnedLock:
 
     @property
     def is_left(self) -> bool:
-        """Whether the lock is not released while the caller waits for it: the owner is its task, or has ended."""
+        """Whether waiting for the lock would never end: the owner is the caller's own task, or has ended."""
         owner = self._owner
         return owner is not None and (owner is asyncio.current_task() or owner.done())
 

@@ -1,4 +1,4 @@
-"""Pools of connections. After an error, or after the cancellation of its user, a connection is not reused."""
+"""Pools of connections. A connection is not reused after an error, or after its task was cancelled."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class AsyncPool:
 
 
 def _keep(idle: list[L], connection: L) -> None:
-    """Keep a connection for later, and close the one that was unused for the longest time, if that was too long."""
+    """Keep a connection for later use. Close the one that was unused for the longest time, if that exceeds `IDLE`."""
     connection.idle_since = now = time.monotonic()
     idle.append(connection)
     with suppress(IndexError):  # other threads take from the list, too; a connection closed too early is opened again

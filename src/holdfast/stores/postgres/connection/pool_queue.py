@@ -2,7 +2,7 @@
 
 A semaphore whose state shows which callers occupy it: the first `number` entries in the queue are admitted, the others
 wait. An entry is added before its caller waits, and removed by a single call. So an exception of a signal handler never
-leaves one behind: see `holdfast.engine.uninterrupted`.
+leaves an entry in the queue: see `holdfast.engine.uninterrupted`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class PoolQueue:
 
     def __init__(self, number: int) -> None:
         self.entries: dict[Entry, None] = {}
-        """A caller leaves by removing its entry and then calling `wake`."""
+        """A caller leaves the queue by removing its entry and then calling `wake`."""
         self._number = number
 
     def enter(self, entry: Entry, timeout: float) -> bool:
-        """Wait until the entry is admitted; False after the timeout. The caller leaves after an error and when done."""
+        """Wait until the entry is admitted; False after the timeout. The caller must always leave in the end."""
         self.entries[entry] = None
         if len(self.entries) <= self._number:
             return True

@@ -17,9 +17,9 @@ class Style(Enum):
     """The parameter style of a driver."""
 
     NAMED = "%(name)s"
-    """psycopg, and Django and SQLAlchemy with psycopg."""
+    """For psycopg, and for Django and SQLAlchemy with psycopg."""
     NUMBERED = "$1"
-    """libpq, for connections of the store; asyncpg, and SQLAlchemy with asyncpg."""
+    """For libpq (connections of the store), for asyncpg, and for SQLAlchemy with asyncpg."""
 
 
 class Rendered(NamedTuple):

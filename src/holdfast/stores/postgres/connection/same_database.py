@@ -65,7 +65,7 @@ class SameDatabase:
         self._known: WeakSet[Any] = WeakSet()
 
     def check(self, connection: Any, execute: Callable[[Statement], list[Row]]) -> None:
-        """OtherDatabase for a connection to another database. `execute` runs a statement on the connection."""
+        """Raises OtherDatabase for a connection to another database. `execute` runs a statement on the connection."""
         connection = _driver_connection(connection)
         if self._is_same_endpoint(connection):
             return

@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 class TransactionStore:
-    """What a transaction needs of its store: names for errors, new contexts of plans, and where to send hints."""
+    """What a transaction needs of its store: names for errors, new contexts of plans, and a function to send hints."""
 
     def __init__(
         self, name: str, schema: str, new_context: Callable[[], PlanContext], send: Callable[[Hints], None]
@@ -45,7 +45,7 @@ class TransactionStore:
         self.new_context = new_context
         self.send = send
         self.hints = Hints()
-        """Collected until the commit."""
+        """The hints that were collected. They are sent after the commit."""
 
 
 class PostgresTransaction:
@@ -93,7 +93,7 @@ class PostgresTransaction:
             return
         connection, self._connection = self._connection, None
         self.native.lending.over = True
-        # The state of the session is unknown. A new connection costs a few milliseconds.
+        # In these cases the state of the session is unknown. A new connection costs only a few milliseconds.
         if (
             self.native.is_left_open
             or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
@@ -106,7 +106,7 @@ class PostgresTransaction:
             raise translated(error, self._store.name, self._store.schema) from error
 
     async def _check(self) -> None:
-        """RuntimeError if the application ended the transaction, or left a statement unfinished."""
+        """Raises RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
             self.native.check_left_open()
@@ -181,14 +181,14 @@ class SyncPostgresTransaction:
             raise translated(error, self._store.name, self._store.schema) from error
 
     def abandon(self) -> None:
-        """Shut the socket down, whatever the thread does: the server rolls back and releases all locks."""
+        """Shut the socket down, even if the thread uses it: the server rolls back and releases all locks."""
         with self._ending:  # so that the descriptor cannot belong to another connection already
             if self._connection is not None:
                 self._cut = True
                 shut_down(self._connection.native.pgconn.socket)
 
     def _check(self) -> None:
-        """RuntimeError if the application ended the transaction, or left a statement unfinished."""
+        """Raises RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
             self.native.check_left_open()

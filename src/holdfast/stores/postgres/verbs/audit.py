@@ -19,9 +19,9 @@ _PRUNE = SQL["prune_audit"]
 def write_audit(
     context: PlanContext, audit: Audit | None, action: str, changed: Iterable[tuple[str, str | None]]
 ) -> Plan[None]:
-    """Write an entry for each target, which has a chain or none. Nothing if the operation is not an operator's.
+    """Write an entry for each target, with its chain if it has one. Writes nothing if `audit` is None.
 
-    The plan has begun its transaction.
+    Call this after the plan has begun its transaction.
     """
     pairs = list(changed)
     if audit is not None and pairs:

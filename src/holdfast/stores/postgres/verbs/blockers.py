@@ -37,7 +37,7 @@ def refused(job: NewJob, made: Mapping[str, str]) -> Plan[HoldfastError | None]:
 
 
 def wrong(jobs: Iterable[NewJob], made: Mapping[str, str]) -> Plan[WrongBlockers | None]:
-    """The error for the first blocker of another type than its job needs. All of them exist, or are in `made`."""
+    """The error for the first blocker of another type than its job needs. All blockers exist, or are in `made`."""
     typed = [job for job in jobs if job.blocker_types]
     if not typed:
         return None

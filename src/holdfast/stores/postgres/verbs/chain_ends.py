@@ -60,7 +60,7 @@ def unblock_dependents(context: PlanContext, chain_ids: Sequence[str]) -> Plan[l
 
 
 def fail_dependents(context: PlanContext, chain_ids: Iterable[str]) -> Plan[list[Unblocked]]:
-    """After chains failed or were cancelled: update dependents that do not wait for completions, and theirs in turn.
+    """Update dependents of failed or cancelled chains that do not wait for completions, and recursively theirs.
 
     Returns the unblocked jobs.
     """
@@ -84,7 +84,7 @@ def fail_dependents(context: PlanContext, chain_ids: Iterable[str]) -> Plan[list
 
 
 def fail(context: PlanContext, seqs: Sequence[int], blocker: str) -> Plan[list[str]]:
-    """Fail locked jobs because of a blocker. Returns those of their chains that other jobs wait for."""
+    """Fail locked jobs because of a blocker. Returns those of their chains for which other jobs wait."""
     error = failure.write("BlockerFailed", f"chain {blocker}, which this job waited for, did not complete")
     awaited_chains: list[str] = []
     detailed: list[str] = []
@@ -114,7 +114,7 @@ def cancel_waiting(context: PlanContext, seqs: Sequence[int]) -> Plan[list[str]]
 
 
 def _decide(context: PlanContext, counted: Sequence[_Counted]) -> Plan[list[Unblocked]]:
-    """Look at all blockers of these jobs, which seem to have no open ones."""
+    """Read all blockers of these jobs, whose counts are 0. Unblock or cancel the jobs, or correct the counts."""
     named: dict[str, list[str]] = {}
     for job_id, chain_id in (yield Statement(_NAMED_BY, {"ids": [job.id for job in counted]})):
         named.setdefault(job_id, []).append(chain_id)
@@ -130,14 +130,14 @@ def _decide(context: PlanContext, counted: Sequence[_Counted]) -> Plan[list[Unbl
             broken.append(((yield from cancel_waiting(context, [job.seq])), job.after))
         else:
             yield Statement(_SET_OPEN, {"seq": job.seq, "open_blockers": left})
-    # After all of them are decided: a chain that ends with one of these jobs may block another one.
+    # Run after all jobs are decided: a chain that ends because of one of these jobs may be a blocker of another one.
     for chain_ids, after in broken:
         unblocked += [each._replace(after=after) for each in (yield from fail_dependents(context, chain_ids))]
     return unblocked
 
 
 def _unblock(context: PlanContext, seqs: Sequence[int], after: dict[str, Sequence[str]]) -> Plan[list[Unblocked]]:
-    """Make jobs pending. `after` has, per job, the chains that ended for it."""
+    """Make jobs pending. `after` has the chains that ended, for each job."""
     unblocked: list[Unblocked] = []
     for row in sorted((yield Statement(_UNBLOCK_WAITING, {"seqs": list(seqs), "now": context.now}))):
         _, id, chain_id, type, attempt, worker = row

@@ -39,7 +39,7 @@ def read(ids: Iterable[str]) -> Plan[dict[str, ChainRecord]]:
 
 
 def read_existing(ids: Sequence[str]) -> Plan[list[ChainRecord]]:
-    """The chains with these ids, in order. ChainNotFound for the first that does not exist."""
+    """The chains with these ids, in order. Raises ChainNotFound for the first that does not exist."""
     found = yield from read(ids)
     _check(ids, found)
     return [found[chain_id] for chain_id in ids]
@@ -57,7 +57,7 @@ def lock(
     """Lock the last jobs of these chains until the transaction ends: the chains cannot grow, finish or be deleted.
 
     If the chains may end, all jobs that this affects are locked too, so that no job can begin to wait for the chains.
-    The last jobs of the chains `beside`, and the jobs that `keeping` names, only must not finish or be deleted.
+    The last jobs of the chains `beside`, and the jobs that `keeping` names, are locked as kept: see `locks.Wanted`.
     """
     named = list(dict.fromkeys([*ids, *beside]))
 
@@ -83,7 +83,7 @@ def lock_existing(
     keys: Callable[[], Plan[None]] | None = None,
     keeping: Callable[[dict[str, Tail]], Plan[set[int]]] | None = None,
 ) -> Plan[dict[str, Tail]]:
-    """The same. ChainNotFound for the first chain that does not exist."""
+    """As `lock`, but raises ChainNotFound for the first chain that does not exist."""
     found = yield from lock(context, ids, endings=endings, beside=beside, keys=keys, keeping=keeping)
     _check(ids, found)
     return found

@@ -26,7 +26,7 @@ def lock(context: PlanContext, op: LockChain) -> Plan[Record]:
 
     Two completions that name each other's chain as a blocker must not wait for each other. So the job is only guarded,
     and the lock of a key admits one completion of a chain at a time. The attempt of a running job has its own guard,
-    and only one of the two can end the job. So a running job is locked as one that will change.
+    and only the attempt or the completion can end the job. So a running job is locked as one that will change.
     """
     yield Begin()
 
@@ -71,7 +71,7 @@ def complete(context: PlanContext, op: Complete) -> Plan[Settled]:
 
 
 def _lock_and_check(context: PlanContext, op: Complete) -> Plan[tuple[chains.Tail, list[str | None]]]:
-    """Lock the current job, all that its completion changes, and the keys of new chains.
+    """Lock the current job, all jobs that its completion changes, and the keys of new chains.
 
     Returns the current job, and the existing chains that the starts find. Raises an error if the operation is refused.
     """

@@ -56,7 +56,7 @@ def get_errors(context: PlanContext, op: GetErrors) -> Plan[list[GroupedErrors]]
 
 
 def add_up(context: PlanContext) -> Plan[None]:
-    """Add up appended changes, if there are many, and remove what is too old."""
+    """Add up the changes, if there are many, and remove counts that are too old."""
     if not (yield Statement(_DUE, {"many": counting.ADDED_UP_AT})):
         return
     changes = [CounterChange(*row) for row in (yield Statement(_TAKE_CHANGES, {"limit": counting.BATCH}))]

@@ -45,7 +45,7 @@ def find(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[str | None]]
 
 
 def find_and_lock(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
-    """The same, with the keys locked. The last jobs of the blockers of new jobs are locked, so that they are kept."""
+    """As `find`, with the keys locked. The last jobs of the blockers of new jobs are locked as kept."""
     keys = lock_keys(context, jobs)
     if not any(job.after for job in jobs):
         if keys is not None:

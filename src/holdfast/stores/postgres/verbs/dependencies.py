@@ -1,4 +1,4 @@
-"""Which chains wait for which, and detection of dependency cycles.
+"""Reads which chains wait for which other chains, and detects dependency cycles.
 
 The walk from the blockers of a job locks the last job of every chain that it reaches. If two transactions together
 close a cycle, the second one waits for the first, and then sees what the first one wrote.
@@ -90,7 +90,10 @@ def retried(chain_ids: Mapping[str, str]) -> Plan[tuple[dict[str, DependencyCycl
 def _walk(
     jobs: Sequence[tuple[str, str, Sequence[str]]], beside: Mapping[str, Sequence[str]]
 ) -> Plan[tuple[dict[str, DependencyCycle], set[int]]]:
-    """Walk from the blockers of jobs, given as id, chain and blockers. `beside` are chains that start to wait."""
+    """Walk from the blockers of jobs, which are given as id, chain and blockers.
+
+    `beside` has the chains that begin to wait in the same operation.
+    """
     named = dict.fromkeys(blocker for after in [*(each[2] for each in jobs), *beside.values()] for blocker in after)
     rows = yield Statement(_REACHED, {"ids": list(named), "most": len(named) + MOST_CHAINS})
     waits = {**_by_chain(rows), **beside}

@@ -25,7 +25,7 @@ def unlisten(context: PlanContext, op: Unlisten) -> Plan[None]:
 
 
 def read_events(context: PlanContext, op: ReadEvents) -> Plan[list[EventRow]]:
-    """A missing number may belong to an open transaction. The events after it are returned when it has ended."""
+    """A missing number may belong to an open transaction. Later events are returned after it has ended."""
     rows: list[Row]
     read = Statement(_READ_EVENTS, {"after": op.after, "limit": op.limit})
     rows = yield read

@@ -12,10 +12,10 @@ from holdfast.stores.postgres.verbs.insert import Inserted, insert
 
 
 def start_hooks(context: PlanContext, failed: Iterable[Record]) -> Plan[None]:
-    """Start the hooks of these jobs, as far as they have one. The ids are new, so no existing chain is found."""
+    """Start the hook of each of these jobs that has one. The ids are new, so no existing chain is found."""
     hooks = [hook for job in failed if job.details is not None and (hook := hook_chain(job)) is not None]
     if hooks:
-        yield from context.write_events()  # a job fails before its hook is created
+        yield from context.write_events()  # the event `failed` comes before the event `created` of the hook
         inserted = Inserted(*(yield insert(context, hooks))[0])
         context.hints.due.update(hook.type for hook in hooks)
         context.hints.recorded |= inserted.recorded

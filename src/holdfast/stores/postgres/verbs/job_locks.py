@@ -49,8 +49,9 @@ def lock_jobs(
 ) -> Plan[tuple[dict[str, LockedJob], dict[str, DependencyCycle]]]:
     """Lock the jobs with these ids. Returns them, and the cycles that they would close if they were blocked again.
 
-    All must exist and have one of these statuses; jobs that started after `since` may have any. With `blockers`, no
-    transaction deletes their blockers meanwhile, nor later without seeing that these jobs wait for them.
+    All jobs must exist and have one of these statuses; jobs that started after `since` may have any status. With
+    `blockers`, the blockers of the jobs are locked too. No transaction deletes them meanwhile, and a later deletion
+    sees that these jobs wait for them.
     """
     cycles: dict[str, DependencyCycle] = {}
     refused: dict[str, NotPending] = {}
@@ -90,7 +91,7 @@ def lock_jobs(
 def _with_open_blockers(
     jobs: list[LockedJob], ids: Sequence[str], refused: dict[str, NotPending]
 ) -> Plan[tuple[list[LockedJob], set[int]]]:
-    """The jobs, those with `when=` with the number of blockers that they wait for after a retry, and jobs to lock.
+    """The jobs, and other jobs to lock. Jobs with `when=` have the number of open blockers after a retry.
 
     The last jobs of their blockers must be locked: a blocker that ends later sees that these jobs wait for it.
     """

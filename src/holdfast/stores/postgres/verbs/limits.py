@@ -54,6 +54,6 @@ def skip(context: PlanContext, op: SkipJobs) -> Plan[list[Record]]:
 
 
 def _wake_again(context: PlanContext, names: list[str]) -> Plan[None]:
-    """Read the lanes again after the commit: a claim that read the old number may have parked tracks meanwhile."""
+    """Let claims read the lanes again after the commit: a claim that read the old number may have parked tracks."""
     for name in names:
         yield from _PLANS.wake(context, name)

@@ -71,7 +71,7 @@ class _Dialect:
 
     def error_text(self, row: str) -> str:
         error = f"holdfast.as_json({row}.error)"
-        # In the collation "C", `lower` changes ASCII letters only. The other databases cannot change more.
+        # In the collation "C", `lower` changes ASCII letters only, as in the other databases.
         return f"""lower(({error} ->> 0 || coalesce(': ' || nullif({error} ->> 1, ''), '')) collate "C")"""
 
     def contains(self, text: str, part: str) -> str:
@@ -136,7 +136,7 @@ def _recent_chains(
     """The chains of a status with many jobs, if there are enough among the recent ones."""
     rows: list[Row] = []
     if status is Status.PENDING:
-        # No index has pending jobs by seq, so the recent first jobs are read before all pending ones are.
+        # No index orders pending jobs by seq. So the recent first jobs of chains are read before all pending jobs.
         floor = yield from _lowest(context, op, _SEQS, " and job.chain_index = 0", {}, RECENT)
         rows = yield _page(context, op, _CHAINS_WITH_LAST, conditions, parameters, floor)
     if len(rows) <= op.limit:
@@ -212,7 +212,7 @@ def _lowest(
 ) -> Plan[int | None]:
     """The lowest seq of the newest jobs; None if there are fewer than `count`.
 
-    Also for chains that are found by their last job it is below `before`. Otherwise the list would not end.
+    The result is below `before`, also for chains that are found by their last job. Otherwise the list would not end.
     """
     if op.before is not None:
         conditions += f" and job.seq < {_BEFORE}"

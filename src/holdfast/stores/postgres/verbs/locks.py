@@ -1,8 +1,8 @@
 """Row locks on jobs: an operation locks all jobs that it needs at once, and while it waits for one lock it holds none.
 
 In a deadlock each transaction holds a lock and waits for another. An operation that waits holds none, so it is never
-part of a deadlock, whatever the order in which other transactions lock the rows. Locks of earlier operations in the
-same transaction are kept.
+part of a deadlock. The order in which other transactions lock the rows does not matter. Locks of earlier operations in
+the same transaction are kept.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def lock(context: PlanContext, find: Find[T], *, keys: Callable[[], Plan[None]] 
         if first is not None:
             yield from context.update_time()
         found, wanted = yield from find()
-        # A missing job may be new and free. Keep the locks then: with many waiters, releasing them might never end.
+        # A job that is not locked may be new and free. Keep the locks then: if many transactions wait, releasing the
+        # locks each time might never end.
         while any(busy := locked.missing(wanted)):
             yield from locked.lock(busy)
             if any(busy := locked.missing(busy)):

@@ -48,7 +48,7 @@ def get_messages(context: PlanContext, op: GetMessages) -> Plan[list[bytes | Non
 
 
 def awaited_messages(job_ids: Collection[str]) -> Plan[dict[str, list[str]]]:
-    """The messages that these jobs wait for, those of each in the order of their names. Other jobs are left out."""
+    """The messages that each of these jobs waits for, sorted by name. Jobs that wait for none are left out."""
     awaited: dict[str, list[str]] = {}
     for job_id, name in (yield Statement(_AWAITED, {"ids": list(job_ids)})):
         awaited.setdefault(job_id, []).append(name)

@@ -51,7 +51,7 @@ def find_and_lock(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[str
 def lock_free(context: PlanContext, jobs: Sequence[NewJob], found: list[str | None]) -> Plan[HoldfastError | None]:
     """Lock the chains that these starts replace, without waiting: the operation holds other locks already.
 
-    Returns why they cannot be replaced.
+    Returns the error if they cannot be replaced.
     """
     if not any(replaces(job, chain_id) for job, chain_id in zip(jobs, found, strict=True)):
         return None

@@ -68,7 +68,7 @@ def _lock_keys(context: PlanContext, keyed: dict[str, tuple[str, str]]) -> Plan[
 def _check_keys(
     context: PlanContext, ids: Sequence[str], jobs: dict[str, LockedJob], keyed: dict[str, tuple[str, str]]
 ) -> Plan[None]:
-    """NotPending if another unfinished chain has the same key: a key has one unfinished chain at a time."""
+    """Raises NotPending if another unfinished chain has the same key: a key has one unfinished chain at a time."""
     live: dict[tuple[str, str], str] = {}
     pairs = sorted(set(keyed.values()))
     if pairs:

@@ -18,7 +18,7 @@ _RUN_NOW = SQL["run_now"]
 
 
 def run_now(context: PlanContext, op: RunNow, *, since: Micros | None = None) -> Plan[list[Record]]:
-    """`since` is the time of a try whose answer was lost: a job that started after it was made due by that try."""
+    """`since` is the time of a try whose answer was lost. If a job started after this time, that try made it due."""
     yield from context.begin()
     jobs, _ = yield from lock_jobs(context, op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
     ids = [job.id for job in jobs.values() if job.status == "pending"]

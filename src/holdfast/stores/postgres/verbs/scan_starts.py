@@ -1,11 +1,11 @@
 """Where the next claim starts to scan the index of due jobs.
 
 Claimed rows leave dead entries at the front of the index of due jobs. Vacuum removes them, but not while a session
-holds an old snapshot. Then each claim scans all entries that were claimed since. So if a claim is slow and there are
-many dead rows, its end is kept as a start, and the next claims scan from there. A type of which it claimed no job gets
-a start for the default priority, so that new jobs of it do not wait. Jobs that become due before the start (returned to
-pending, or committed late), and jobs of a new priority, are found by the next full scan. A full scan runs every second,
-or after twenty times the duration of the last one.
+holds an old snapshot. Then each claim scans all entries of jobs that were claimed since that snapshot. So if a claim is
+slow and there are many dead rows, the store keeps the position where the claim ended, and the next claims start to scan
+there. If the claim returned no job of a type, the type gets a start for the default priority, so that its new jobs do
+not wait. The next full scan finds jobs that become due before the start (returned to pending, or committed late), and
+jobs of a new priority. A full scan runs every second, or after twenty times the duration of the last one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from holdfast.core.record import Record
 SLOW: Micros = 2_000
 DEAD = 10_000
 """If a claim takes longer than SLOW and there are more dead rows than DEAD, it scanned dead entries. Autovacuum starts
-at half as many, so a session keeps it from removing them."""
+at half this number, so an old snapshot keeps it from removing the dead rows."""
 
 
 LATE: Micros = SECOND
-"""How long before the last claimed job the start of a type without claimed jobs lies: the transaction of a job that was
+"""For a type without claimed jobs, the start is this long before the due time of the last claimed job: a job that was
 due earlier may have been committed after the scan."""
 
 
@@ -39,7 +39,7 @@ class ScanStart(NamedTuple):
 
 
 class ScanStarts:
-    """The starts of one store object. Shared by threads and tasks. A lost start costs time, never a job."""
+    """The starts of one store object, shared by threads and tasks. A lost start costs time, but loses no job."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class ScanStarts:
             return [start for start in self._starts.values() if start.type in wanted]
 
     def scanned(self, types: Iterable[str], claimed: Sequence[Record], spent: Micros, dead: int) -> None:
-        """A full scan of these types claimed these jobs, best first. `spent` is its duration.
+        """Record a full scan of these types, and the jobs that it claimed, best first. `spent` is its duration.
 
         `dead` is the number of dead rows.
         """
@@ -73,7 +73,7 @@ class ScanStarts:
             self._known = frozenset(types)
             self._full_scan_at = time.monotonic() + max(1.0, 20 * spent / SECOND)
             if claimed:
-                # No job of another type that was better than the last one is left.
+                # No job of another type is left that is better than the last claimed job.
                 last = claimed[-1]
                 begin = last.scheduled_at - LATE if last.priority <= 0 else 0
                 idle = self._known - {job.type for job in claimed}
@@ -81,12 +81,12 @@ class ScanStarts:
         self.advance(claimed)
 
     def advance(self, claimed: Iterable[Record]) -> None:
-        """These jobs were claimed. The next scan starts at the first of them, because some may return to pending."""
+        """Record claimed jobs. The next scan starts at the first of them, because some may return to pending."""
         with self._lock:
             for job in sorted(claimed, key=lambda job: (job.scheduled_at, job.seq), reverse=True):
                 self._starts[job.type, job.priority] = ScanStart(job.type, job.priority, job.scheduled_at, job.seq)
 
     def forget(self) -> None:
-        """The next claim is a full scan: an older job may be due again."""
+        """Make the next claim a full scan: an older job may be due again."""
         with self._lock:
             self._starts.clear()

@@ -28,7 +28,7 @@ def settle(context: PlanContext, op: Settle) -> Plan[list[Settled]]:
     answers = [WRITTEN] * len(op.settlements)
     left: dict[int, Settlement] = dict(enumerate(op.settlements))
     while left:
-        # Each job once per batch: a second settlement of the same job must see what the first one wrote.
+        # A batch has each job once: a second settlement of the same job must see what the first one wrote.
         firsts = {settlement.claim.job_id: index for index, settlement in reversed(left.items())}
         batch = left if len(firsts) == len(left) else {index: left[index] for index in sorted(firsts.values())}
         left = {index: settlement for index, settlement in left.items() if index not in batch}
@@ -69,9 +69,9 @@ def _write(
 ) -> Plan[tuple[dict[str, JobState | None], Collection[str]]]:
     """Write these outcomes. Returns the states of the jobs whose claims are lost, and the ids of the skipped jobs.
 
-    A statement skips locked jobs, so that waiting for one of them holds no lock on the others. Outcomes that may end a
-    chain are not written here then: the job may be locked, or its chain awaited. Hints are collected row by row: if a
-    later statement fails, the earlier ones are still committed.
+    A statement skips locked jobs, so that no other job is locked while this plan waits for one. If an outcome that may
+    end a chain was skipped, it is not tried again here: the job may be locked, or its chain awaited. Hints are
+    collected row by row: if a later statement fails, the earlier ones are still committed.
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
     lost: dict[str, JobState | None] = {}
@@ -89,7 +89,7 @@ def _write(
         if not left or write in (completed, ended):
             return lost, left
         locked = next(iter(left))
-        # One transaction: if the lock were released in between, the next waiter would get it, and this could repeat.
+        # Wait and write in one transaction: if the lock were released in between, other waiters could get it first.
         yield Begin()
         if (yield Statement(_WAIT, {"id": locked})):
             rows = yield write(context, list(left.values()))
@@ -105,7 +105,7 @@ def _complete_awaited(context: PlanContext, settlements: dict[int, Settlement], 
     yield from context.begin()
     states = yield from _lock(context, [settlement.claim.job_id for settlement in settlements.values()], ["completed"])
     indexes: dict[str, int] = {}
-    """Of the settlements to write, by chain."""
+    """The indexes of the settlements to write, by chain."""
     for index, settlement in settlements.items():
         found = states.get(settlement.claim.job_id)
         if (answer := _answer_if_not_written(context, settlement, found)) is not None:
@@ -199,7 +199,7 @@ def _lock(
 ) -> Plan[dict[str, JobState]]:
     """Lock claimed jobs and all jobs that the end of their chains affects. Returns the states of the claimed jobs.
 
-    The last jobs of the chains `beside`, and of the chains that the continuation depends on, are locked to be kept.
+    The last jobs of the chains `beside`, and of the chains that the continuation depends on, are locked as kept.
     """
     parameters = {"ids": list(ids), "completing": "completed" in endings, "failing": "failing" in endings}
 

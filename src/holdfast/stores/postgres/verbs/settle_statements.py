@@ -38,7 +38,7 @@ class JobState(NamedTuple):
 def completed(
     context: PlanContext, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
 ) -> Statement | NotifyingStatement:
-    """Attempts that completed their jobs. `all`: also jobs of awaited chains. `ends`: the chains end."""
+    """The statement for completed jobs. With `all`, also for jobs of awaited chains. With `ends`, the chains end."""
     if len(settlements) == 1 and ends and not all:
         statement = _completed_one(context, settlements[0])
     else:
@@ -71,7 +71,7 @@ def _completed_one(context: PlanContext, settlement: Settlement) -> Statement:
 
 
 def continued(context: PlanContext, settlements: Sequence[Settlement]) -> Statement:
-    """Attempts that continued their chains with jobs that have no blockers."""
+    """The statement for attempts that continued their chains with jobs that have no blockers."""
     jobs = [each.continuation for each in settlements if each.continuation is not None]
     return Statement(
         _CONTINUED,
@@ -95,7 +95,7 @@ def continued(context: PlanContext, settlements: Sequence[Settlement]) -> Statem
 def ended(
     context: PlanContext, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
 ) -> Statement:
-    """Attempts that did not complete their jobs. `all`: also jobs of awaited chains."""
+    """The statement for attempts that did not complete their jobs. With `all`, also for jobs of awaited chains."""
     return Statement(
         _ENDED,
         _claims(context, settlements)

@@ -47,7 +47,7 @@ def preview(context: PlanContext, op: PreviewStart) -> Plan[list[ChainRecord | N
 def check_starts(
     context: PlanContext, jobs: Sequence[NewJob], expected: Sequence[str]
 ) -> Plan[tuple[list[str | None], HoldfastError | None]]:
-    """The existing chain of each start, and the error if a start would not give the chain that its caller expects.
+    """The existing chain of each start, and the error if a start would not return the chain that its caller expects.
 
     Their keys are locked, and so are the last jobs of their blockers.
     """
@@ -114,7 +114,7 @@ def add(context: PlanContext, jobs: Sequence[NewJob], *, awaited: Collection[str
 
 
 def _start_plain(context: PlanContext, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
-    """Start jobs without keys and blockers, by one statement and without a search."""
+    """Start jobs without keys and blockers, with one statement and without a search."""
     distinct = jobs if len(jobs) == 1 else list(_first_by_id(jobs).values())
     due = {job.type for job in distinct}
     notify = None if context.notify is None else context.notify.hints(Hints(due))
@@ -154,7 +154,7 @@ def _read_again(context: PlanContext, jobs: Sequence[NewJob], new: set[int]) -> 
 
 
 def create_found(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
-    """Create the jobs without an existing chain, in an open transaction. Conflict if a found chain was deleted."""
+    """Create the jobs without an existing chain, in an open transaction. Raises Conflict if a chain was deleted."""
     made = yield from create_new(context, jobs, found)
     # A chain found by the id of its job comes from an earlier try, whose hints may not have been sent.
     context.hints.due.update(job.type for job, chain_id in zip(jobs, found, strict=True) if chain_id == job.id)

@@ -55,7 +55,7 @@ BOUNDS: Final[Mapping[str, str]] = {
 """The limits that the client checks before a start. With a larger value, a statement of a worker could fail."""
 
 _NOW: Final = {"now": "null::bigint"}
-"""The clock of the server, whatever the caller passes."""
+"""A function uses the clock of the server. A caller cannot pass another time."""
 
 _DEPENDS_ON_FAILURE: Final = (
     "job.on_blocker_failure = 'fail' and exists (select 1 from holdfast.blocker join holdfast.job ended"

@@ -46,7 +46,7 @@ def save_steps(context: PlanContext, op: SaveSteps) -> Plan[list[LostReason | No
                 break
             yield Commit()
             left = [each for each in left if each.claim.job_id != waiting_for]
-    for each in timeouts:  # after the others: an uncommitted message delays a timeout
+    for each in timeouts:  # written last, because an uncommitted message can delay a timeout
         states[each.claim.job_id] = yield from _save_timeout(context, each)
     answers: list[LostReason | None] = []
     for each in op.checkpoints:
@@ -64,7 +64,7 @@ class _WaitingJob(NamedTuple):
 
 
 def _save_timeout(context: PlanContext, timeout: Checkpoint) -> Plan[tuple[str | None, str | None]]:
-    """Store the timeout of a receive, unless the message has its value. Returns status and token of the job.
+    """Store the timeout of a receive, unless the message has a value. Returns status and token of the job.
 
     The message is locked first, and then the job if it is free: neither lock is waited for while the other is held.
     """
@@ -101,7 +101,7 @@ def end_sleeps(context: PlanContext, job_ids: Collection[str]) -> Plan[set[str]]
 
 
 def removed_steps(job_ids: Iterable[str], name: str) -> Plan[dict[str, RemovedSteps]]:
-    """What a retry from this step removes, per job. StepNotFound for the first job without such a step."""
+    """What a retry from this step removes, per job. Raises StepNotFound for the first job without such a step."""
     removed: dict[str, RemovedSteps] = {}
     for job_id, rows in (yield from _read(job_ids)).items():
         found = removed_from(rows, name)
@@ -149,7 +149,7 @@ def _save(context: PlanContext, checkpoints: Collection[Checkpoint]) -> Statemen
 
 
 def _last_of_each(checkpoints: Collection[Checkpoint]) -> list[Checkpoint]:
-    """Per claim and step, the checkpoint that counts: one statement writes a row once."""
+    """The last or final checkpoint of each claim and step: one statement can write a row only once."""
     if len(checkpoints) == 1:
         return list(checkpoints)
     last: dict[tuple[str, str, str, str], Checkpoint] = {}

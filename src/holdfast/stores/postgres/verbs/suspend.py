@@ -15,7 +15,7 @@ _SUSPEND = SQL["suspend"]
 
 
 def suspended(context: PlanContext, settlements: Sequence[Settlement]) -> Statement:
-    """Attempts that sleep or wait for messages."""
+    """The statement that ends attempts that sleep or wait for messages."""
     waits = [(each.claim.job_id, wait) for each in settlements for wait in each.waits]
     return Statement(
         _SUSPEND,

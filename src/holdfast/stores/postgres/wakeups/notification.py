@@ -16,7 +16,7 @@ _NOTIFY = SQL["notify"]
 _NOTIFY_COMPLETED = SQL["notify_completed"]
 
 MAX_PAYLOAD: Final = 7900
-"""Bytes of a payload. The limit of the server is 7,999."""
+"""The maximum bytes of a payload. The limit of the server is 7,999."""
 RESERVED: Final = 200
 """Bytes of a payload that are reserved for everything except the names."""
 MAX_PAYLOADS: Final = 8

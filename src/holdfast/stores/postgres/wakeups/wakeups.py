@@ -7,7 +7,8 @@ closely, the pause between them grows, so that many hints cost a few dozen notif
 
 A pooler in transaction mode ignores LISTEN without an error. So the listener sends itself a test notification, at the
 start and every minute. While the test does not come back, wake-ups count as down, and all processes poll. Behind a
-pooler another connection sends the test: on this one it could come back from a session that is assigned only briefly.
+pooler another connection sends the test. If the listening connection sent it, the test could come back from a server
+session that the pooler assigns only for a moment.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class PostgresWakeups:
     def __init__(self, address: PostgresAddress) -> None:
         self.name = address.name
         self._address = address
-        # Notifications are UTF-8, whatever the client encoding of other sessions.
+        # Notifications are UTF-8, even if other sessions have another client encoding.
         self._parameters: dict[str, Any] = {**connection_parameters(address), "client_encoding": "UTF8"}
         self._local = LocalWakeups()
         self._lock = threading.Lock()
@@ -61,7 +62,7 @@ class PostgresWakeups:
         self._stopping = False
         self._pipe: tuple[int, int] | None = None
         self._pausing = False
-        """True during a pause of the thread. It then checks by itself, so that callers need not wake it each time."""
+        """True during a pause of the thread. It checks for hints after the pause, so callers need not wake it."""
 
     @property
     def healthy(self) -> bool:
@@ -84,7 +85,7 @@ class PostgresWakeups:
         return self._pipelined_notify
 
     def sent_by_statement(self, hints: Hints) -> None:
-        """A pipelined NOTIFY has sent these hints to other processes. Deliver them in this process."""
+        """Deliver hints in this process that a pipelined NOTIFY has sent to other processes."""
         self._local.send(hints)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -131,7 +132,7 @@ class PostgresWakeups:
                 with psycopg.connect(**self._parameters) as connection:
                     self._serve(connection)
             except Exception as error:
-                # Any error: if this thread ended, wake-ups would still count as healthy, and no worker would poll.
+                # Catch every error: if this thread ended, wake-ups would count as healthy, and no worker would poll.
                 self._problem = f"the listening connection is down: {str(error).strip()}"
                 if self._receiving or pause == SHORTEST_RECONNECT:
                     log.warning("wake-ups of %s are down, polling meanwhile: %s", self.name, error)
@@ -153,7 +154,7 @@ class PostgresWakeups:
             self._execute(connection, notification.UNSYNCED)
             self._execute(connection, KEEPALIVES)
         received = deque[str | bytes]()
-        connection.add_notify_handler(lambda notify: received.append(notify.payload))  # received with an answer
+        connection.add_notify_handler(lambda notify: received.append(notify.payload))  # read with an answer
         check, send_pause = ListenCheck(), self._send_pause
         poll = select.poll()
         poll.register(connection.pgconn.socket, select.POLLIN)
@@ -206,7 +207,7 @@ class PostgresWakeups:
     def _stop_receiving(self) -> None:
         received, self._receiving = self._receiving, False
         if received:
-            # Listeners that sleep for a long time begin to poll.
+            # Wake all subscribers once, so that those that sleep for a long time begin to poll.
             self._local.send(ANYTHING)
 
     def _notify(self, connection: psycopg.Connection | None, texts: Iterable[str], *, direct: bool) -> None:
