@@ -1,6 +1,7 @@
 -- unblock: decrement the open blockers of all jobs that name these chains. Jobs without open blockers become pending.
--- The rows of the dependents are locked: if two chains end at once, the second sees the count of the first.
--- A job that waits for a failure or an end is only counted here, and only while it is blocked.
+-- The rows of the dependents are locked: if two chains end at the same time, the second transaction sees the count that
+-- the first one wrote. For a job that waits for a failure or an end, only the count changes here, and only while the job
+-- is blocked.
 with counted as materialized (
     select blocker.job_id, count(*)::int as done, count(distinct blocker.chain_id)::int as ended,
            array_agg(blocker.chain_id) as chain_ids
@@ -61,7 +62,7 @@ with cancelled as (
 )
 select cancelled.seq, cancelled.id, cancelled.chain_id, cancelled.type, cancelled.awaited from cancelled
 
--- unblock_waiting: make locked blocked jobs pending, because what they waited for has happened.
+-- unblock_waiting: make locked blocked jobs pending, because the failure or the ends that they waited for have happened.
 update holdfast.job
    set status = 'pending', open_blockers = 0, scheduled_at = greatest(job.scheduled_at, :now::bigint)
  where job.seq = any(:seqs::bigint[]) and job.status = 'blocked'

@@ -24,9 +24,9 @@ select last.chain_id, last.seq, last.id, last.status, last.awaited
       where job.id = wanted.id and job.chain_index = 0)
     limit 1) last
 
--- reach: the jobs that the end of these chains affects. If they complete: all jobs that name them as blockers.
--- failing: only blocked jobs that do not wait for completions. Jobs that fail with a chain, or may be cancelled because
--- it completed, end their own chains.
+-- reach: the jobs that the end of these chains affects. If the chains complete, these are all jobs that name them as
+-- blockers. With `failing`, these are the blocked jobs that do not wait for completions. A job that fails because of a
+-- chain, or may be cancelled because a chain completed, ends its own chain.
 with recursive ended (chain_id, completed) as (
     select named.chain_id collate "C", not :failing::boolean from unnest(:chain_ids::text[]) named (chain_id)
     union

@@ -1,7 +1,8 @@
 -- counters: read the counters, and add up their changes.
 
--- counters_due: lock the right to add up, if there are many changes. No row if there are few, or if another
--- transaction adds up. One at a time, so that no transaction waits for a sum that another writes.
+-- counters_due: lock the row that permits adding up, if there are many changes. Returns no row if there are few changes,
+-- or if another transaction is adding up. One transaction adds up at a time, so that none waits for a sum that another
+-- one writes.
 select counter_lock.present
   from holdfast.counter_lock
  where (select count(*) from (select 1 from holdfast.counter_change limit :many::int) changes) = :many::int
@@ -93,7 +94,9 @@ delete from holdfast.error_count
     or error_count.fingerprint = any(array(select old.fingerprint from old))
 
 -- get_counters: the totals, the minutes from this one on, and the changes that were not added up yet.
--- One statement, and so one snapshot: a prune moves changes into the sums. The first column says what a row is.
+-- One statement has one snapshot. With two snapshots, a prune that moves changes into the sums in between would make the
+-- result wrong.
+-- The first column is the kind of the row.
 select 'sum' as row, minute, type, started, completed, failed, retried, reaped, rescheduled, cancelled, waits,
        wait_total, runs, run_total, null::text as kind
   from holdfast.counter

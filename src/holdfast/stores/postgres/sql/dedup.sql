@@ -28,7 +28,7 @@ select wanted.place, found.id
      order by first.seq desc
      limit 1) found
 
--- find_replaced: for each of these starts, the chain that it replaced, if its answer was lost.
+-- find_replaced: for each of these starts, the chain that an earlier try replaced, if the answer to that try was lost.
 select wanted.place, first.id
   from unnest(:ids::text[], :types::text[], :keys::text[]) with ordinality wanted (id, type, key, place)
   join holdfast.job first on first.key = wanted.key and first.type = wanted.type and first.chain_index = 0

@@ -37,7 +37,8 @@ select event.seq, event.at, event.kind, event.job_id, event.chain_id, event.type
  limit :limit::bigint
 
 -- event_writers: the newest event, and the start of the oldest open transaction that may have written events.
--- A transaction that writes events holds this table lock until its end. Some roles cannot see its start: then 0.
+-- A transaction that writes events holds this table lock until its end. If the role cannot see the start of a
+-- transaction, the result is 0.
 select coalesce((select max(event.seq) from holdfast.event), 0),
        (select min(coalesce((extract(epoch from activity.xact_start) * 1000000)::bigint, 0))
           from pg_locks

@@ -50,8 +50,8 @@ select count(*), max(holdfast.clock(:now::bigint) - job.leased_until)
 
 -- examine_holders: sessions whose open transactions lock jobs with expired leases.
 -- A session certainly holds a job if its application_name is that of the attempt, or its transaction id is in the row.
--- If several sessions lock a row, the row has another id. Then all sessions count that locked rows of the table before
--- the lease expired. The state of sessions of other roles is visible only to members of pg_read_all_stats.
+-- If several sessions lock a row, the row has another id. Then the result has all sessions that locked rows of the table
+-- before the lease expired. The state of sessions of other roles is visible only to members of pg_read_all_stats.
 with expired as materialized (
     select job.id, job.token, job.leased_until, job.xmax as locker,
            holdfast.clock(:now::bigint) - job.leased_until as late

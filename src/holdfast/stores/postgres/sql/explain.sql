@@ -1,7 +1,8 @@
 -- explain: one job, and what decides whether it is claimed: the time, whether its type is paused, the due jobs ahead.
--- The conditions are those of claim. Jobs ahead: of each higher priority, and of its own priority those before it. The
--- index leads from one priority to the next, and the count ends at its limit. Earlier and older jobs are counted apart: with
--- a comparison of rows, the server would read all jobs that are due at the same time.
+-- The conditions are those of claim. The jobs ahead are those of each higher priority, and the earlier ones of its own
+-- priority. `level` finds one priority after another in the index, and the count stops at its limit. Jobs with an earlier
+-- due time, and jobs with the same due time and a lower seq, are counted separately: with a row comparison, the server
+-- would read all jobs that are due at the same time.
 with recursive clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), subject as materialized (

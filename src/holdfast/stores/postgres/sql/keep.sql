@@ -1,4 +1,4 @@
--- keep: change the keep time of finished chains, given by their locked last jobs, counted from now.
+-- keep: change the keep time of finished chains, given by their locked last jobs. The new time counts from now.
 update holdfast.job
    set keep = case when :keep::bigint is not null then :now::bigint - job.finished_at + :keep::bigint end,
        expires_at = :now::bigint + :keep::bigint

@@ -9,7 +9,7 @@ values (:name::text, :kind::text, :number::bigint, :per::bigint, :burst::bigint)
 select limits.name, limits.kind, limits.declared, limits.per, limits.burst, limits.override from holdfast.limits order by limits.name
 
 -- limit_number: the number of an operator for a limit, if there is one. The lock admits one change of a limit and its
--- lanes at a time, so that of two callers who set the same number one makes the change.
+-- lanes at a time, so that only one of two callers who set the same number makes the change.
 select limits.override from holdfast.limits where limits.name = :name::text for no key update
 
 -- lane_number: the number of an operator for a lane.
@@ -22,7 +22,7 @@ update holdfast.limits set override = :number::bigint where limits.name = :name:
 insert into holdfast.lane (lane, override) values (:lane::text, :number::bigint)
     on conflict (lane) do update set override = excluded.override
 
--- limit_wake: read the lanes of a limit again.
+-- limit_wake: let the next claim read the lanes of a limit again.
 insert into holdfast.lane_change (lanes)
 select array[lane.lane] from holdfast.lane where split_part(lane.lane, chr(31), 1) = :name::text
 
@@ -65,7 +65,7 @@ select changed.lane, sum(lane_change.refund)::bigint
  where lane_change.refund is not null and changed.lane = any(array(select json_array_elements_text(:lanes::json)))
  group by changed.lane
 
--- skip: let failed jobs leave their orders. Returns the jobs that had a place.
+-- skip: remove failed jobs from their orders. Returns the jobs that had a place.
 with left_places as (
     delete from holdfast.place
      using holdfast.job

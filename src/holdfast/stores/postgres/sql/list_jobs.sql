@@ -8,7 +8,7 @@ select record.* from holdfast.record
 select job.seq from holdfast.job where true /* narrowed */ order by job.seq desc limit :count::bigint
 
 -- seqs_by_status: the newest jobs of a status that has an index.
--- + 0: read the index of the status, then sort. Otherwise the planner may read all jobs by seq to find a few.
+-- + 0 makes the planner read the index of the status and sort. Otherwise it may read all jobs by seq to find a few.
 select job.seq from holdfast.job where true /* narrowed */ order by job.seq + 0 desc limit :count::bigint
 
 -- seqs_by_type: the newest jobs of a status whose index has the type and the seq.
@@ -67,7 +67,7 @@ select job.seq, job.id
 
 -- list_chains_by_last: the first jobs of chains, newest first, found by their last job.
 -- For statuses that only the last job of a chain can have. Such jobs are few, compared with the completed ones.
--- + 0: as in seqs_by_status.
+-- + 0: see seqs_by_status.
 select job.seq, job.id
   from holdfast.job last
   join holdfast.job on job.id = last.chain_id and job.chain_index = 0
@@ -75,9 +75,9 @@ select job.seq, job.id
  order by job.seq + 0 desc
  limit :limit::bigint
 
--- list_chains_by_newest: the same through the newest last jobs only.
--- A chain is not newer than its last job. So no chain is missing whose seq is at least that of the oldest of these jobs.
--- offset 0: find each last job by its seq. Otherwise the planner may read all jobs of the status for each of them.
+-- list_chains_by_newest: the same as list_chains_by_last, but found only by the newest last jobs.
+-- A chain is not newer than its last job. So the result has all chains whose seq is at least that of the oldest of these
+-- jobs. offset 0 makes the planner find each last job by its seq. Otherwise it may read all jobs of the status for each.
 with newest as materialized (
     select 0::bigint as seq /* seqs */
 )

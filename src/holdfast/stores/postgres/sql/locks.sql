@@ -38,5 +38,5 @@ select kept.seq, false from kept
 -- key share: the jobs do not change their status meanwhile, and operations that only name their chains do not wait.
 select job.seq from holdfast.job where job.seq = any(:seqs::bigint[]) order by job.seq for key share skip locked
 
--- guard_wait: the same for one row, which is waited for.
+-- guard_wait: the same for one row, but wait for its lock.
 select job.seq from holdfast.job where job.seq = :seq::bigint for key share

@@ -13,14 +13,14 @@ values (:chain_id::text, :name::text, :value::bytea, :now::bigint)
  where message.value is null
 returning message.job_id, message.token
 
--- send_wake: make a job due if it is still suspended as when it began to wait. A statement of its own: `send` may have
--- waited for the suspension, and this one sees it.
+-- send_wake: make a job due if it is still suspended since the same attempt. This is a separate statement: `send` may have
+-- waited for the suspension, and only a later statement sees the suspended job.
 update holdfast.job set scheduled_at = least(job.scheduled_at, :now::bigint)
  where job.id = :id::text and job.token = :token::text and job.status = 'pending'
 returning job.id, job.chain_id, job.type, job.attempt
 
--- receive_timeout: lock the message that this claimed job waits for, until its timeout is committed. The last column: whether
--- the message has no value. A message that is sent meanwhile waits for the commit, so it arrives after the timeout.
+-- receive_timeout: lock the message that this claimed job waits for, until its timeout is committed. The last column says
+-- whether the message has no value. A message that is sent meanwhile waits for the commit, so it arrives after the timeout.
 -- The job is not locked here: a transaction that sends the message may wait for the lock of the job.
 with claimed as materialized (
     select job.id, job.status, job.token, job.chain_id from holdfast.job where job.id = :id::text

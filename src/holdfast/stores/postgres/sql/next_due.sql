@@ -1,5 +1,5 @@
 -- next_due: microseconds until the first pending job of these unpaused types is due, or one of their leases expires.
--- The index leads from one priority to the next: a type has few priorities, however many jobs are pending.
+-- `level` finds one priority after another in the index: a type has few priorities, even if many jobs are pending.
 with recursive wanted as materialized (
     select unnest(:types::text[]) as type
 ), level (type, priority) as (

@@ -2,7 +2,7 @@
 -- It has a separate transaction that does not wait for the disk: notifications serialise commits.
 select pg_notify(:channel::text, :payload::text)
 
--- notify_completed: send the chains that these attempts completed. In a separate transaction, as notify.
+-- notify_completed: send the chains that these attempts completed. It has a separate transaction, as notify has.
 select pg_notify(:channel::text, json_build_object('f', json_agg(job.chain_id), 's', :sender::text)::text)
   from holdfast.job
  where job.id = any(:ids::text[]) and job.token = any(:tokens::text[]) and job.status = 'completed'

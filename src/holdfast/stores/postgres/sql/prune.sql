@@ -16,8 +16,8 @@ select job.chain_id
  limit :limit::bigint
    for update of job skip locked
 
--- prune_keys: delete keys that were not used for a day, unless a chain has them. Those are checked again a day later.
--- A day: it is assumed that no transaction with an older snapshot starts chains.
+-- prune_keys: delete keys that were not used for a day, unless a chain has them. Keys of chains are checked
+-- again a day later. The statement assumes that no transaction with a snapshot older than a day starts chains.
 with idle as materialized (
     select key.type, key.key,
            exists (select 1 from holdfast.job where job.key = key.key and job.type = key.type) as needed
@@ -32,7 +32,7 @@ with idle as materialized (
 )
 delete from holdfast.key using idle where not idle.needed and key.type = idle.type and key.key = idle.key
 
--- prune_marks: delete marks of processes that ended before they looked for them.
+-- prune_marks: delete old marks. Their processes ended before they looked for the marks.
 with old as materialized (
     select mark.id
       from holdfast.mark
@@ -43,7 +43,7 @@ with old as materialized (
 )
 delete from holdfast.mark using old where mark.id = old.id
 
--- prune_clear: remove the payloads of those of these locked jobs whose chain exists only because its key is not free yet.
+-- prune_clear: remove the payloads of locked jobs whose chains exist only because their keys are not free yet.
 -- The jobs are found by their seqs only. A join with the last jobs of the chains would be planned with a condition on
 -- expires_at, and with statistics from before the first chain ended it would read all expired chains.
 with ended as materialized (

@@ -1,4 +1,4 @@
--- forget_blockers: let a chain that will be replaced wait for no chain.
+-- forget_blockers: delete the blockers of a chain that will be replaced.
 delete from holdfast.blocker
  where blocker.job_id = :id::text
    and exists (select 1 from holdfast.job
@@ -6,9 +6,9 @@ delete from holdfast.blocker
                   and job.status in ('pending', 'blocked')
                   and (not :unsure::boolean or job.replaced_by is distinct from :start_id::text))
 
--- replace_chain: give a locked chain that has not begun the input and the options of another start.
+-- replace_chain: write the input and the options of another start to a locked chain that has not begun.
 -- unsure: the same start may have been written before. Then it is not written again.
--- least ignores a null: without due_within, the start alone gives the due time.
+-- least ignores a null: without due_within, only the start determines the due time.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (

@@ -1,4 +1,4 @@
--- retry: make locked jobs pending, or blocked, with no attempts.
+-- retry: make locked jobs pending or blocked, and reset the number of their attempts to 0.
 update holdfast.job
    set status = case when job.open_blockers > 0 then 'blocked' else 'pending' end, attempt = 0,
        scheduled_at = :now::bigint, finished_at = null, expires_at = null, token = null,

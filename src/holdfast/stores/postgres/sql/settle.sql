@@ -2,10 +2,10 @@
 -- A job of an awaited chain is skipped unless `all` is set: its dependents must change in the same transaction. It is not
 -- locked either: the transaction of an attempt may wait long for the dependents, and renewals must succeed meanwhile.
 -- skip locked: a locked job is not waited for while others are locked. Skipped jobs are missing in the result.
--- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
--- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
--- `freed`: the change of the lanes whose permits are in the rows of these jobs. `left_orders`: the places of these jobs. The
--- trigger of lanes writes both if the chain continues, or keeps an order of an earlier job; otherwise it does not.
+-- `good` is a separate CTE: with a condition on the status in the update, the planner would use the index of running jobs.
+-- The worker is kept, because no other row stores it. The token is kept, so that a repeated settlement is recognised.
+-- `freed` writes the change of the lanes whose permits are in the rows of these jobs. `left_orders` deletes the places of
+-- these jobs. If the chain continues, or keeps an order of an earlier job, the trigger of lanes makes both changes instead.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -63,8 +63,9 @@ select held.id, held.status, held.token, held.awaited, held.chain_id, held.type,
   from held cross join listening
 
 -- settle_completed_one: the same for the attempt of one job, whose chain ends. A job of an awaited chain is skipped.
--- Without lists the server expects one row, also in a plan for any parameters. It keeps that plan in sessions that the
--- application uses, too; it would plan a statement with lists again each time, which takes longer than executing it.
+-- Without array parameters the server expects one row, also in a generic plan. So it keeps the generic plan even in
+-- sessions that the application uses. A statement with arrays would be planned each time, which takes longer than its
+-- execution.
 -- The lane is not changed, so the trigger of lanes releases it.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now

@@ -1,6 +1,6 @@
 -- insert_job: insert one job without blockers, the first of its chain.
--- As insert_jobs, without the arrays: for a single job, most of the time is the setup of the statement. So the event is
--- written by a function, which costs nothing unless it is called.
+-- The same as insert_jobs without the arrays: for a single job, the setup of the statement takes most of the time. For the
+-- same reason a function writes the event: it costs nothing unless it is called.
 -- offset 0: the clock is read once.
 with created as (
     insert into holdfast.job (id, type, chain_id, status, priority, created_at, scheduled_at, {options}, details,
@@ -20,7 +20,7 @@ select array[created.seq], created.created_at,
   from created
 
 -- insert_similar_jobs: insert jobs without blockers, in order, that differ only in their ids and inputs.
--- As insert_jobs, with two arrays: each array costs every row a function call. Returns one row for all.
+-- The same as insert_jobs with only two arrays: each array costs a function call per row. Returns one row for all jobs.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), created as (
@@ -47,9 +47,9 @@ select array(select created.seq from created order by created.seq), clock.now,
        exists (select 1 from holdfast.listener where listener.until > clock.now)
   from clock
 
--- insert_jobs: insert jobs, in order, and their blockers. Returns one row for all.
+-- insert_jobs: insert jobs, in order, and their blockers. Returns one row for all jobs.
 -- An array that would contain only defaults is sent empty; unnest fills it with nulls.
--- cardinality: a one-time filter, so that jobs without blockers do not pay for the join.
+-- The condition on cardinality is a one-time filter: if no job has blockers, the server does not execute the join.
 -- An id that exists is skipped: the same start was sent before.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now

@@ -1,7 +1,7 @@
 -- get_stats: counts per type, in one statement and so from one snapshot.
 -- Neither completed nor pending jobs are counted one by one: the number of completed jobs is in the counters, and all
 -- other jobs of the total are pending. Only jobs that are scheduled for later, and jobs with lanes, are read.
--- A level is a pair of type and priority. order by track, which is null: with this column, the order is that of the index.
+-- A level is a pair of type and priority. `order by track`: the column is null, but with it the order is that of the index.
 with recursive clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), total as materialized (

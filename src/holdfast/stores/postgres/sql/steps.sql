@@ -3,7 +3,7 @@
 -- save_steps: store steps of running attempts, each if its claim is valid. Returns the states of the jobs.
 -- key share: renewals continue, and every other change of the job waits until the steps are committed.
 -- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
--- A completed step, and a receive whose timeout ended, never change. A checkpoint that arrives late replaces no newer one.
+-- A completed step, and a receive whose timeout ended, never change. A late checkpoint does not replace a newer one.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), asked as materialized (

@@ -1,9 +1,10 @@
 -- suspend: end attempts that sleep or wait for a message. The jobs become pending until the first of their waits ends.
--- The attempt does not count, and keeps its number: a rate that counted it does not count it again.
--- The waits are stored as open steps, unless the jobs have these steps. A wait for a message is stored unless the message has
--- its value: then the job is due now. The insert sees values that were committed after the snapshot of this statement. A
--- sender locks the job, so no value is uncommitted while the job is locked here.
--- One statement: a process that stops between two would leave the job locked. skip locked: as in settle_completed.
+-- The attempt does not count: the next one has the same number, and a rate that counted the job does not count it again.
+-- The waits are stored as open steps, unless the jobs have these steps. A wait for a message is stored, unless the message
+-- already has a value: then the job is due now. The insert sees values that were committed after the snapshot of this
+-- statement. A sender locks the job, so no value is uncommitted while the job is locked here.
+-- Everything is in one statement: a process that stops between two statements would leave the job locked.
+-- skip locked: see settle_completed.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (

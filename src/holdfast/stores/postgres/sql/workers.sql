@@ -1,8 +1,8 @@
 -- workers: the rows of live workers.
 
--- report_worker: write or refresh the row of a worker, and delete rows of workers that are gone for long.
+-- report_worker: write or refresh the row of a worker, and delete rows of workers that have not reported for long.
 -- The row of a later worker with the same id stays as it is. No NOTIFY: a report must not wake any process.
--- skip locked: two workers that were suspended would wait for the rows of each other.
+-- skip locked: otherwise two workers that were frozen for long would wait for the rows of each other.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), gone as materialized (
