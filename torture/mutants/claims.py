@@ -19,7 +19,7 @@ MUTANTS: dict[str, Mutant] = {
         {"postgres": (postgres("claim", "for update skip locked", ""),)},
     ),
     "claim more than asked": Mutant(
-        "the limit of a claim, by five",
+        "the limit of a claim: a claim takes up to five jobs more",
         (28,),
         {
             "memory": (
@@ -46,13 +46,13 @@ MUTANTS: dict[str, Mutant] = {
         favour=("start_batch",),
     ),
     "choose again for each row": Mutant(
-        "the single evaluation of the selected rows: the planner may repeat it for a list that is not materialised",
+        "the single evaluation of the query that selects rows: the planner may repeat a query that is not materialised",
         (28,),
         {"postgres": (postgres("claim", "any(array(select due.seq from due))", f"any(array({_CHOICE}))"),)},
         favour=("start_batch",),
     ),
     "claim too early": Mutant(
-        "the wait for a job's time, by half a second",
+        "the wait for the due time of a job: it is claimed up to half a second early",
         (9,),
         {
             "memory": (

@@ -6,7 +6,7 @@ from torture.mutants.mutant import Edit, Mutant, postgres, sqlite
 
 MUTANTS: dict[str, Mutant] = {
     "prune too early": Mutant(
-        "the keep time, by nine tenths of a second",
+        "the keep time: chains are pruned up to nine tenths of a second early",
         (19,),
         {
             "sqlite": (sqlite("prune_expired", "last.expires_at <= :now", "last.expires_at <= :now + 900000"),),

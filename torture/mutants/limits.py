@@ -18,7 +18,7 @@ MUTANTS: dict[str, Mutant] = {
         favour=("start_vague",),
     ),
     "count a batch as one": Mutant(
-        "the count of all that one statement or script changes: it counts one of each type",
+        "the count of all jobs that one statement or script changes: it counts only one job of each type",
         (29,),
         {
             "sqlite": (sqlite("count_up", "jobs = jobs + excluded.jobs", "jobs = jobs + 1"),),
