@@ -105,7 +105,10 @@ class CompletionState(Generic[T]):
         self._completing = True
 
     def fail_inside(self, error: BaseException) -> None:
-        """Record an error that left a block. The attempt fails even if the handler catches it, due to the rollback."""
+        """Record an error that left a block.
+
+        The block is rolled back, so the attempt fails even if the handler catches the error.
+        """
         if self._error is None:
             self._error = readable(error)
 

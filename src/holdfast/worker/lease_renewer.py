@@ -1,4 +1,4 @@
-"""Renews leases from a thread of its own, so that a handler that blocks the event loop does not lose its job."""
+"""Renews leases in a separate thread, so that a handler that blocks the event loop does not lose its job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 
 CHECK_INTERVAL = 0.25
-"""Minimum seconds between two checks for lost claims, however many wake-ups arrive."""
+"""The minimum seconds between two checks for lost claims, even if many wake-ups arrive."""
 
 
 class LeaseRenewer:

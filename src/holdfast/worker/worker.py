@@ -118,7 +118,7 @@ class Worker:
         """Run jobs until cancelled, stopped or signalled. Then finish or release the running jobs in the grace period.
 
         In the main thread SIGTERM and SIGINT stop the worker, unless `signals=False`. A second signal or cancellation
-        ends the grace period. RuntimeError if the client is not open.
+        ends the grace period. Raises RuntimeError if the client is not open.
         """
         self._store.check_open()
         with on_signals(self.stop) if signals else nullcontext():

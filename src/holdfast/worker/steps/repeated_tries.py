@@ -25,7 +25,7 @@ class StoredByOther(Exception):
 
 
 def stored_by_other(found: Sequence[Sequence[StepRow]], saved: Checkpoint) -> None:
-    """Raise StoredByOther if the stored row is not that of this checkpoint. Each checkpoint has a number of its own."""
+    """Raise StoredByOther if the stored row is not that of this checkpoint. Each checkpoint has another number."""
     for row in found[0]:
         if (row.name, row.each) == (saved.name, saved.each) and (row.number, row.attempt) != (
             saved.number,

@@ -34,7 +34,7 @@ class Rendered(NamedTuple):
 
 
 class Renderer:
-    """Renders statements for one schema and style, each once."""
+    """Renders statements for one schema and style, and keeps the results."""
 
     @classmethod
     @cache

@@ -41,7 +41,7 @@ select held.lane, count(*)
         select job.lane from holdfast.job where job.status = 'running' and job.lane is not null) held
  group by held.lane
 
--- lanes_overrides: the lanes with numbers of their own.
+-- lanes_overrides: the lanes for which an operator has set a number.
 select lane.lane, lane.override from holdfast.lane where lane.override is not null
 
 -- lanes_holders: the running jobs that hold these lanes, oldest first.

@@ -43,7 +43,7 @@ update holdfast.worker set draining = true from known where worker.id = known.id
 returning known.draining
 
 -- get_workers: the live workers, with the number of jobs that each runs.
--- The running jobs have an index of their own. There are at most as many as all workers have slots.
+-- The running jobs have a separate index. Their number is at most the number of slots of all workers.
 with busy as materialized (
     select job.worker, count(*) as jobs from holdfast.job where job.status = 'running' group by job.worker
 )
