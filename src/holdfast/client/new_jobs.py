@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def new_chain(bound: AnyBound, sent: JobDetails = NO_DETAILS) -> NewJob:
-    """The first job of a new chain. `sent` is what the caller sends along."""
+    """The first job of a new chain. `sent` are the details that the caller stores with the job."""
     options = bound.start_options
     if options is AS_DECLARED and sent is NO_DETAILS and (plain := bound.type.plain_job) is not None:
         job_id = new_id()

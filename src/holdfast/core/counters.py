@@ -1,6 +1,6 @@
 """Counters: what happened to jobs per type and minute, and how long they waited and ran. Pure: no clock, no I/O.
 
-A store appends one `CounterChange` per type, kind and transaction, in the transaction that it counts. So no
+A store appends one `CounterChange` per type, kind and transaction, in the transaction whose changes it counts. So no
 transaction waits for a counter of another. `add_up` combines changes into `Counts`; a store does that in batches, and
 when it is asked.
 """
@@ -34,7 +34,7 @@ BOUNDS: Final[tuple[Micros, ...]] = tuple(
 (`shared/counters.lua`) repeat them."""
 BUCKETS: Final = len(BOUNDS) + 1
 LETTERS: Final = "abcdefghijklmnopq"
-"""A bucket as a letter: the times of several attempts are one short text."""
+"""Each bucket has a letter, so the durations of several attempts are stored as one short text."""
 
 
 class Histogram(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Histogram(msgspec.Struct, frozen=True):
     def percentile(self, percent: float) -> float | None:
         """About how many seconds `percent` of the durations did not exceed; None without durations.
 
-        Durations are assumed to be evenly distributed within a bucket. For those above the last bound, the bound.
+        Durations are assumed to be evenly distributed within a bucket. Above the last bound, the result is this bound.
         """
         if not 0 <= percent <= 100:
             raise ValueError(f"a percentile lies between 0 and 100, not {percent}")
@@ -75,9 +75,10 @@ class Histogram(msgspec.Struct, frozen=True):
 class Counts(msgspec.Struct, frozen=True):
     """What happened to the jobs of a type in some time.
 
-    `retried`: attempts that failed, and another follows. `failed`: jobs, permanently. `reaped`: attempts whose lease
-    was lost; if it was the last one, the job is `failed` too. The histograms contain the attempts that a worker
-    settled, without released and mismatched ones: `waits` from due to claimed, `runs` from claimed to settled.
+    `retried`: attempts that failed and are followed by another one. `failed`: jobs that failed permanently. `reaped`:
+    attempts whose lease was lost; if it was the last one, the job is `failed` too. The histograms contain the attempts
+    that a worker settled, without released and mismatched ones: `waits` from due to claimed, `runs` from claimed to
+    settled.
     """
 
     started: int = 0
@@ -110,7 +111,7 @@ class CounterChange(NamedTuple):
     wait_total: Micros = 0
     run_total: Micros = 0
     fingerprint: str | None = None
-    """Of the error of these failures, with its summary, one of the jobs, and the time."""
+    """The error group of these failures. The next fields: its summary, the id of one of the jobs, and the time."""
     summary: str | None = None
     example: str | None = None
     at: Micros = 0
@@ -169,7 +170,7 @@ def add_up(changes: Iterable[CounterChange], before: Mapping[Place, Counts]) -> 
 
 
 def combined(parts: Iterable[Counts]) -> Counts:
-    """The sum of counts, column by column: a day has thousands of minutes, and pages add them up."""
+    """The sum of counts. It adds column by column, to be fast: a day has thousands of minutes, which pages add up."""
     parts = list(parts)
     if not parts:
         return Counts()

@@ -80,7 +80,7 @@ class GroupedErrors(NamedTuple):
     failed: int
     """Jobs that failed permanently."""
     retried: int
-    """Attempts that failed, and another followed."""
+    """Attempts that failed and were followed by another one."""
     minutes: tuple[tuple[int, int], ...] = ()
     """The minutes with failures, oldest first, and how many. Empty if all failures since the first were asked for."""
 
@@ -96,12 +96,12 @@ def classify(type: str, error: bytes) -> StoredFailure:
 
 
 def lost_lease(type: str) -> StoredFailure:
-    """The group of attempts whose lease was lost. Redis repeats it, and PostgreSQL repeats the next one."""
+    """The group of attempts whose lease was lost. A script of Redis contains the same values."""
     return StoredFailure(f"LeaseLost:{type}", '["LeaseLost","lease lost",""]')
 
 
 def blocker_failed(type: str) -> StoredFailure:
-    """The group of jobs that failed because of a blocker."""
+    """The group of jobs that failed because of a blocker. Redis and PostgreSQL contain the same values."""
     return StoredFailure(f"BlockerFailed:{type}", '["BlockerFailed","a blocker did not complete",""]')
 
 

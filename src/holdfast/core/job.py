@@ -148,7 +148,7 @@ class Job:
 
     @property
     def carrier(self) -> dict[str, str]:
-        """What the plugins of the caller sent along. Empty if there is nothing."""
+        """The named texts that the plugins of the caller stored with the job. Empty if there are none."""
         return self.record.carrier
 
     def __eq__(self, other: object) -> bool:

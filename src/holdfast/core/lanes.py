@@ -151,7 +151,7 @@ class Lane(msgspec.Struct, gc=False):
                 return max(0, left // interval(1, number=self.number, per=self.per))
 
     def has_room_after(self, job: WaitingJob, now: Micros) -> bool:
-        """Whether the lane may allow the next job of a track after this one. A rate that did not count this one may."""
+        """Whether the lane may allow the next job of a track after this job. A rate that did not count this job may."""
         uncounted = self.kind == "rate" and (not job.counts or job.weights.get(self.id) == 0)
         return uncounted or self.free(now) > 0
 
@@ -215,7 +215,7 @@ class WaitingJob(msgspec.Struct, gc=False):
     id: str
     chain_id: str
     counts: bool = True
-    """Whether rates count this attempt: its number begins for the first time."""
+    """Whether rates count this attempt. False if they have already counted its number, for example before a sleep."""
     weights: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
     """By lane, the weights that are not 1."""
 

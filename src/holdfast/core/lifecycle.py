@@ -22,8 +22,9 @@ from holdfast.core.steps import Wait
 from holdfast.errors import PayloadRefused
 
 DedupScope = Literal["incomplete", "successful", "any", "waiting"]
-"""The chains of a key that count: unfinished ones; also completed ones until their key is free; every one; those whose
-first job is pending or blocked. A start with the scope `waiting` replaces the chain that it finds.
+"""Which chains of a key count. `incomplete`: unfinished ones. `successful`: also completed ones, until their key is
+free. `any`: all. `waiting`: those whose first job is pending or blocked. A start with the scope `waiting` replaces the
+chain that it finds.
 
 The key of a completed chain is free when `dedup_for` has passed since it was completed. Without `dedup_for` it is free
 when the chain is past its keep time.

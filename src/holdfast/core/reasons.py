@@ -1,8 +1,8 @@
 """The reasons why a job is in its state. Pure: no clock, no I/O.
 
-Each function returns the reasons of one capability. A claim takes a job if and only if it is pending, it is due and its
-type is not paused. So every other condition of the claim needs a function here. `tests/property/test_explain.py`
-compares the two on every store.
+Each function returns the reasons of one capability. A claim takes a job only if the job is pending and due, its type is
+not paused, and no other condition prevents it, such as a full lane. Each of these conditions needs a function here.
+`tests/property/test_explain.py` compares the functions with the claim on every store.
 """
 
 from __future__ import annotations

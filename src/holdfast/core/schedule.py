@@ -156,7 +156,7 @@ def shown(record: ScheduleRecord) -> Schedule:
 
 
 def upcoming(schedule: Schedule, number: int) -> list[datetime]:
-    """The next ticks of a schedule, in UTC. None for an orphaned one, which is not ticked."""
+    """The next ticks of a schedule, in UTC. Empty for an orphaned one, which is not ticked."""
     if schedule.orphaned:
         return []
     every = None if schedule.every is None else schedule.every // timedelta(microseconds=1)

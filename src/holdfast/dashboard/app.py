@@ -38,7 +38,7 @@ def dashboard(
     """The dashboard as an ASGI application, to be served alone or mounted under any path.
 
     `authorize(request)` returns the `Access` of the viewer, or None for no access; it may be async. Instead of it,
-    `token` asks viewers for this token, which gives the role "admin". One of them is required: ValueError without,
+    `token` asks viewers for this token, which gives the role "admin". If neither is given, it raises a ValueError,
     unless `insecure=True` makes every viewer an administrator. `read_only` allows no changes. `hosts`: the accepted
     names in the header Host. `timeout`: seconds that one read of the store may take. `root_path`: the path of the
     dashboard, where a framework or proxy removes it from requests without reporting it.

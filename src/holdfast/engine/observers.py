@@ -64,8 +64,8 @@ class Observer(Protocol):
 class Observers:
     """Passes events to observers and to the `holdfast` logger. An observer that raises is logged and ignored.
 
-    Observers receive every `store_error`. The log contains the same one once a minute. `given` are the observers of the
-    caller; those of the registry and its plugins are added.
+    Observers receive every `store_error`. The log contains an equal `store_error` at most once a minute. `given` are
+    the observers of the caller; those of the registry and its plugins are added.
     """
 
     def __init__(self, observers: Iterable[Observer | Callable[[Event], None]] = (), jobs: Jobs | None = None) -> None:

@@ -217,7 +217,7 @@ class QueueCalls:
         return chains[0] if chains else None
 
     def _has_result(self, chain: ChainRecord) -> Procedure[bool]:
-        """Whether a job is completed and its result is kept. Only a job with a `dedup_ttl` can be found without."""
+        """Whether a job is completed and its result is kept. Only a job with a `dedup_ttl` can lose its result."""
         if chain.last.status is not Status.COMPLETED or chain.first.dedup_for is None or chain.first.key is None:
             return chain.last.status is Status.COMPLETED
         kept = yield from self._newest(chain.first.key)

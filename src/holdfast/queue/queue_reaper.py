@@ -1,6 +1,6 @@
 """A reaper process: returns jobs of named queues whose workers stopped renewing.
 
-Every consumer does the same for its own queue. A reaper helps if no consumer of the queue may be running.
+Every consumer does the same for its own queue. A reaper is useful if a queue may be without a running consumer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Reaper:
         reaper_id: str | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
     ) -> None:
-        """`lease`: how long a leader may go without a renewal. `interval`: the time between two checks."""
+        """`lease`: how long the leadership is valid without a renewal. `interval`: the time between two checks."""
         check_duration("lease", lease)
         check_duration("interval", interval)
         self.id = reaper_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"

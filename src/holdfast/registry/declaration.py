@@ -87,7 +87,7 @@ class Declaration:
         self, /, *, blockers: Each[A], **options: Unpack[TypeKeywords]
     ) -> WaitingDeclaration[tuple[A, ...], tuple[Chain[A], ...]]: ...
 
-    # Five and more are not distinguished.
+    # Type checkers do not check the types of five or more blockers.
     @overload
     def __call__(
         self, /, *, blockers: tuple[AnyJobType, ...], **options: Unpack[TypeKeywords]

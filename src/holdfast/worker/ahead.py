@@ -13,7 +13,10 @@ OVERDUE = 0.1
 
 
 class AheadQueue:
-    """The claims whose handlers have not begun, best first. The event loop begins them; any thread may release them."""
+    """The claims whose handlers have not begun, in the order of claims: by priority, due time and creation.
+
+    The event loop begins them; any thread may release them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +32,7 @@ class AheadQueue:
         """True if jobs were overdue and no attempt has ended since."""
 
     def put(self, held_claims: Sequence[HeldClaim]) -> None:
-        """Add claims that are sorted best first. A new claim begins before a waiting one if it is better."""
+        """Add claims, which are sorted. All waiting claims begin in the same order, whether they are new or not."""
         with self._lock:
             in_order = not self.waiting or _rank(self.waiting[-1]) <= _rank(held_claims[0])
             self.waiting.extend(held_claims)

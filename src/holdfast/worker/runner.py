@@ -177,7 +177,7 @@ class Runner:
         if call is None:
             self._settler.submit(held_claim, settlement, answered)
             return
-        # A running row holds the permits of its lanes, so these are not released later.
+        # The settlement of a job with lanes is not delayed: the running row holds the permits of its lanes.
         later = later and settlement.status is Status.COMPLETED and not held_claim.type.limits
         self._settler.submit(held_claim, settlement, answered, call.completion.log, later=later)
 
@@ -213,7 +213,7 @@ class Runner:
             with reading_input():
                 blockers = blocker_outputs(chains, self._jobs)
         arguments = arguments_of(held_claim.record, job_type)
-        # The time of the claim request, if no renewal has replaced it. An answer that arrives late shortens no sleep.
+        # The time of the claim request, if no renewal has replaced it. So a late answer to the claim shortens no sleep.
         claimed = min(held_claim.begun, held_claim.renewed)
         parts = AttemptParts.of(
             held_claim.record, job_type, held_claim.signal, claimed,

@@ -99,7 +99,7 @@ class Worker:
         self._end_grace = asyncio.Event()
         self._background: asyncio.Task[None] | None = None
         self.on_drain = self.stop
-        """Called when an operator drains this worker. A process with its own grace period replaces it."""
+        """Called when an operator drains this worker. A process with its own grace period sets another function."""
         self._threads = threads or Threads(f"holdfast-{self.id}")
         self._processes = Processes(self._threads, memory_limit=memory_limit)
         for options in self._options.values():

@@ -61,7 +61,7 @@ class Holdfast:
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncGenerator[Any]:
-        """Enter the application's own lifespan, open the client, and start the worker. At the end in reverse order.
+        """Enter the application's own lifespan, open the client, start the worker. At the end, undo this in reverse.
 
         So the worker has finished or released its jobs before the client closes, and the database closes last. The
         value is that of the application's own lifespan.

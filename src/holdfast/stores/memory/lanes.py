@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Lanes:
-    """The tables of lanes. Up to `skipped` they are changed by `State.set`; a rollback builds the others again."""
+    """The tables of lanes. `State.set` changes the tables up to `skipped`. A rollback builds the others again."""
 
     def __init__(self) -> None:
         self.limits: dict[str, LimitRow] = {}
@@ -29,7 +29,7 @@ class Lanes:
         self.tats: dict[str, Micros] = {}
         self.reservations: dict[str, RateReservation] = {}
         self.counted: dict[str, int] = {}
-        """Job to the number of the attempt that its rates have counted."""
+        """By job: the number of the attempt that its rates have counted."""
         self.skipped: dict[str, bool] = {}
         """Failed jobs that no longer hold their orders."""
         self.lanes_next = False
@@ -40,15 +40,15 @@ class Lanes:
         self.of: dict[str, JobLanes] = {}
         self.tracks = Tracks()
         self.holders: dict[str, dict[str, None]] = defaultdict(dict)
-        """Lane to the running jobs that hold it."""
+        """By lane: the running jobs that hold it."""
         self._wakes: list[tuple[Micros, str]] = []
         """A heap of (time, lane): when a rate allows another attempt."""
         self._orders: dict[str, dict[int, str]] = defaultdict(dict)
-        """Lane of an order to position to chain."""
+        """By the lane of an order, then by position: the chain."""
         self._positions: dict[str, list[int]] = defaultdict(list)
-        """Lane of an order to a heap of its positions."""
+        """By the lane of an order: a heap of its positions."""
         self._chains: dict[str, dict[str, LaneRule]] = {}
-        """Chain to the orders that it holds until it ends."""
+        """By chain: the orders that it holds until it ends."""
 
     def lane(self, lane: str) -> Lane:
         """The current state of a lane."""
@@ -246,7 +246,7 @@ class Lanes:
                 self._chains.setdefault(job.chain_id, {})[rule.lane] = rule
 
     def _update_orders_of_chain(self, state: State, job: Record, own: Collection[LaneRule]) -> None:
-        """The same for the orders that an earlier job of the chain holds until the chain ends."""
+        """Update the orders that an earlier job of the chain holds until the chain ends."""
         for rule in list(self._chains.get(job.chain_id, {}).values()):
             if all(other.lane != rule.lane for other in own):
                 self._update_order(state, job, rule)

@@ -39,7 +39,7 @@ class Tracks:
     def __init__(self) -> None:
         self.by_id: dict[str, StoredTrack] = {}
         self._same_fair: dict[str, set[str]] = defaultdict(set)
-        """Lane to the tracks for which it counts for fairness."""
+        """By lane: the tracks whose fairness depends on it."""
         self._ready: dict[str, Ranked] = defaultdict(list)
         """By type."""
         self._timed: dict[str, list[tuple[Micros, str]]] = defaultdict(list)

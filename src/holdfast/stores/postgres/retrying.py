@@ -62,7 +62,8 @@ class Tries(Generic[R]):
 def _after_lost_answer(operation: Operation[Any], verb: Verb, tried: PlanContext) -> Verb:
     """The verb for another try, after one that may have committed although its answer was lost.
 
-    A claim first looks for the jobs that the earlier try claimed. Jobs of an earlier `run_now` may already run.
+    A claim first looks for the jobs that the earlier try claimed. Jobs that an earlier `run_now` made due may already
+    run.
     """
     if isinstance(operation, ClaimJobs):
         return claim_again

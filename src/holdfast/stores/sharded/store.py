@@ -153,7 +153,7 @@ class ShardedStore(Store):
         return answers
 
     def _by_last_join(self) -> Sequence[Shard]:
-        """The shards, first the one to which the last connection led: to try a shard may need a statement."""
+        """The shards, beginning with that of the last joined connection: to try another one may need a statement."""
         return sorted(self.shards, key=lambda shard: shard.shard != self._joined_last)
 
     def _remember_join(self, name: str) -> None:

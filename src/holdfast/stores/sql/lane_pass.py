@@ -24,11 +24,11 @@ class Pass:
     changed: bool = False
     """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
     fronts: dict[str, JobRow] = field(default_factory=dict[str, JobRow])
-    """Chain at the front of an order to the row of its pending job."""
+    """By the chain at the front of an order: the row of its pending job."""
     orders: dict[str, str] = field(default_factory=dict[str, str])
-    """Track to its first order."""
+    """By track: its first order."""
     following: dict[str, Micros | None] = field(default_factory=dict[str, "Micros | None"])
-    """Track of which as many jobs were read as asked for, to the time at which the next one is due. None: no more."""
+    """By track, if as many of its jobs were read as asked for: when the next job is due. None: there is no next job."""
     claimed: set[str] = field(default_factory=set[str])
     """The chains of the chosen jobs."""
     kinds: set[LaneKind] = field(default_factory=set[LaneKind])
@@ -36,11 +36,11 @@ class Pass:
     unread: int | None = None
     """The priority of the last track, if there may be further ones."""
     records: dict[int, Row] = field(default_factory=dict[int, Row])
-    """On SQLite: the records of jobs that were read with their tracks, each of which has one lane, and no rate."""
+    """On SQLite: the records of jobs that were read with their tracks. Each such track has one lane, and no rate."""
     behind: dict[str, int] = field(default_factory=dict[str, int])
     """By lane, the highest possible priority of the tracks that stay parked there and are not read."""
     waits: dict[str, str] = field(default_factory=dict[str, str])
-    """Track to its order, if a job of the order is running."""
+    """By track: its order, if a job of the order is running."""
 
     def note_behind(self, pairs: Iterable[WakingRow], woken: Sequence[TrackRow]) -> None:
         """Note the lanes at which more tracks may be parked than the claim reads."""

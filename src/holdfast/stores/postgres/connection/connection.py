@@ -41,7 +41,7 @@ _COMMIT: Final = Statement(Commit.sql)
 _ROLLBACK: Final = Statement("rollback")
 
 _BEGIN_LENT: Final = SimpleQuery(f"{Begin.sql}; select txid_current()".encode())
-"""The operations of the transaction lock rows, so it would get a transaction id in any case."""
+"""Begins a transaction and reads its id. Its operations lock rows, so the transaction would get an id in any case."""
 _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
 """Commits the transaction with this id. In any other transaction it fails with a division by zero."""
 

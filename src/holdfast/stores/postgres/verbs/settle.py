@@ -199,7 +199,8 @@ def _lock(
 ) -> Plan[dict[str, JobState]]:
     """Lock claimed jobs and all jobs that the end of their chains affects. Returns the states of the claimed jobs.
 
-    The last jobs of the chains `beside`, and of the chains that the continuation depends on, are locked as kept.
+    The last jobs of the chains `beside`, and of the chains that the continuation depends on, are locked too: they can
+    neither finish nor be deleted meanwhile.
     """
     parameters = {"ids": list(ids), "completing": "completed" in endings, "failing": "failing" in endings}
 

@@ -226,9 +226,9 @@ class ScriptConversation:
         milliseconds = str(int(self._settings.address.timeout * 1000 / 3))
         commands: list[Command] = []
         if self._resent:
-            # From 7.2 on, WAIT covers only writes of its own connection, and a script that ran before writes nothing
-            # now. So write a key. A script, because a server at maxmemory rejects a plain SET. The DEL comes first,
-            # because before 7.0 a script that has written may write more.
+            # From 7.2 on, WAIT covers only writes of its own connection. A script that ran before writes nothing when
+            # it is sent again. So a script writes a key here: a server at maxmemory would reject a plain SET. The
+            # script begins with DEL: before 7.0, such a server accepts SET only from a script that has written before.
             flags = "#!lua flags=allow-oom\n" if self._settings.features.script_flags else ""
             commands.append(("EVAL", f"{flags}{_WRITE}", "1", self._settings.keys.confirmation))
         if self._settings.address.wait > 0:
