@@ -95,7 +95,7 @@ def claim_again(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
 
 
 def _claimed(context: PlanContext, rows: list[Row]) -> tuple[ClaimedJobs, bool, Micros, int]:
-    """The claimed jobs, best first; whether there are several levels; the duration; the number of dead rows.
+    """The claimed jobs in the order of claims; whether there are several levels; the duration; the number of dead rows.
 
     A level is a pair of type and priority. The statement returns one row even if no job is due.
     """
