@@ -3,7 +3,7 @@
 The waiting of SQLite itself is unfair. With sixteen processes that write without pause, one of them got a single commit
 in four seconds. Therefore only one process at a time tries for the write lock of SQLite: the process that holds a
 `flock` on the wake file. A process that has just committed finds the `flock` taken and waits. The longest wait fell
-from four seconds to 0.1 seconds.
+from four seconds to 0.3 seconds (decision 5).
 
 The `flock` is for fairness only. Correctness depends on the lock of SQLite, which other programs and the application's
 own connections take without the `flock`. The process that holds the `flock` may be stopped, or one of its threads may
