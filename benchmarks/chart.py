@@ -1,4 +1,4 @@
-"""results.svg: drains as bars, for light and dark pages."""
+"""results.svg: drains and times as bars, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ PANELS = (
     ("Redis: jobs drained per second, best settings", "redis", "drain, best settings"),
     ("SQLite: jobs drained per second, best settings", "sqlite", "drain, best settings"),
     ("PostgreSQL: start and wait for the answer, median", "postgres", "round trip p50"),
+    ("Redis: from the start to the handler's first line, median", "redis", "pick-up p50"),  # a peer leads
 )
 MOST = 5
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 130, 90, 18, 6, 34

@@ -51,8 +51,8 @@ class Results:
         return entry
 
     def figure(self, store: str, metric: str, contender: str) -> Figure | None:
-        """A contender's figure, if it has one."""
-        for entry in self.entries.values():
+        """A contender's newest figure, if it has one. The scenario of an older one may have another name."""
+        for entry in sorted(self.entries.values(), key=lambda entry: entry.at, reverse=True):
             if (entry.store, entry.contender) == (store, contender):
                 values = [each[metric] for each in entry.rounds if metric in each]
                 if values:
