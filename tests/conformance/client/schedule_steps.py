@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from holdfast.core.schedule import Schedule
 from tests.conformance.client.harness import TIMEOUT, ClientHarness
@@ -25,3 +25,12 @@ async def until(harness: ClientHarness, name: str, condition: Callable[[Schedule
             if name in found and condition(found[name]):
                 return
             await asyncio.sleep(0.01)
+
+
+async def chain_ids(harness: ClientHarness, *, status: str | None = None) -> list[str]:
+    page = await harness.client.list_chains(status=status, limit=1000)
+    return sorted(chain.id for chain in page.items)
+
+
+def tick_id(moment: datetime, name: str = "hourly") -> str:
+    return f"schedule:{name}:{moment:%Y-%m-%dT%H:%M:%S}Z"

@@ -286,8 +286,7 @@ async def test_a_dependent_may_fail_with_its_blocker_transitively(harness: Clien
 async def test_a_blocker_is_found_by_each_job_of_its_dependents_chain(harness: ClientHarness) -> None:
     async def wait_for_side(attempt: AttemptAdapter, number: int) -> Any:
         if number == 0:
-            outputs: list[Any] = list(attempt.blockers)
-            return outputs
+            return list[Any](attempt.blockers)
         async with attempt.complete() as done:
             side = await done.start(double.bind(number), delay=60)
             return done.continue_with(waiting.bind(0), after=[side])

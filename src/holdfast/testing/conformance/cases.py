@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.testing.conformance import (
     audit,
+    audit_unchanged,
     blocker_types,
     blockers,
     cancel,
@@ -111,6 +112,7 @@ TOPICS: tuple[ModuleType, ...] = (
     prune,
     pause,
     audit,
+    audit_unchanged,
     limits,
     limit_release,
     fairness,
