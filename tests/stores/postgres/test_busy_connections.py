@@ -8,12 +8,18 @@ from collections.abc import Callable
 import pytest
 from psycopg import pq
 
+from holdfast import Jobs, SyncClient
 from holdfast.core.record import Status
 from holdfast.engine.operations import Complete, Completion, GetJobs, LockChain, Start
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import new_job
 
 BUSY = "the connection of this transaction is busy"
+
+
+@pytest.fixture
+def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.stores.postgres.connection.transaction.LOCK_SECONDS", 0.1)
 
 
 def send(server: pq.abc.PGconn) -> None:
@@ -105,6 +111,7 @@ COPY_OUT, COPY_IN = "copy (select n from generate_series(1, 3) n) to stdout", "c
 ENDS = ["commit", "operation", "rollback"]
 
 
+@pytest.mark.usefixtures("short_wait")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("left", ["out", "out, all rows read", "in", "stream"])
 def test_a_copy_or_a_stream_that_is_left_open_is_refused(store: PostgresStore, left: str, end: str) -> None:
@@ -140,6 +147,7 @@ def test_a_copy_or_a_stream_that_is_left_open_is_refused(store: PostgresStore, l
     assert record.status is Status.PENDING
 
 
+@pytest.mark.usefixtures("short_wait")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("left", ["out", "out, all rows read", "in", "stream", "in another task"])
 async def test_a_copy_or_a_stream_that_is_left_open_is_refused_in_async_code(
@@ -175,6 +183,33 @@ async def test_a_copy_or_a_stream_that_is_left_open_is_refused_in_async_code(
     (record,) = await store.perform(GetJobs((job.id,)))
     assert record is not None
     assert record.status is Status.PENDING
+
+
+@pytest.mark.usefixtures("short_wait")
+def test_completing_reports_a_copy_that_is_left_open(store: PostgresStore) -> None:
+    """In the main thread, the rollback runs in another thread than the COPY."""
+    jobs = Jobs()
+
+    @jobs.declare
+    def approve() -> None: ...
+
+    with SyncClient(store, jobs) as client:
+        chain = client.start(approve.bind())
+        opened: list[object] = []
+
+        def complete() -> None:
+            with client.completing(chain) as current:
+                copy = current.tx.cursor().copy(COPY_OUT)
+                opened.append(copy)
+                assert len(list(copy.__enter__())) == 3
+                current.output(None)
+
+        with pytest.raises(RuntimeError, match=BUSY):
+            complete()
+
+        found = client.get(chain.id)
+        assert found is not None
+        assert found.status == "pending"
 
 
 def test_a_copy_that_has_ended_commits_with_the_completion(store: PostgresStore) -> None:

@@ -17,26 +17,33 @@ import pytest
 from holdfast.core.ids import new_token
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
+    CancelChains,
     ClaimJobs,
     Filter,
     GetJobs,
     ListJobs,
     Operation,
     Reaped,
+    RetryJobs,
     Settle,
     Start,
     TypeTerms,
 )
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.verbs import chain_ends, claim_lanes
+from holdfast.stores.postgres import PostgresStore, errors
+from holdfast.stores.postgres.connection import connect
+from holdfast.stores.postgres.verbs import chain_ends, claim_lanes, retry
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.lanes import laned, limit
+from tests.servers.postgres import shared_postgres
 from tests.servers.postgres_schemas import fresh_address
 from tests.stores.postgres.lost_attempts import REAP, claimed
 from tests.waiting import TIMEOUT, wait_until
 
 RECOVERY_SECONDS = 20.0
+_IDLE_TRANSACTIONS = (
+    "select count(*) from pg_stat_activity where state = 'idle in transaction' and application_name like 'holdfast%'"
+)
 
 
 @pytest.fixture
@@ -133,3 +140,24 @@ def test_the_jobs_of_a_frozen_settlement_are_reaped_by_others(
     assert answer.lost is not None
     states = other.perform_sync(GetJobs((job.id, dependent.id)))
     assert [None if each is None else each.status for each in states] == [Status.PENDING, Status.BLOCKED]
+
+
+@pytest.mark.parametrize("retry_for", [6.0, 0.0])
+def test_a_call_that_was_blocked_in_its_transaction_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, retry_for: float
+) -> None:
+    """Also a call that is not repeated after a lost answer: the server ended the transaction, so nothing is written."""
+    monkeypatch.setattr(connect, "IDLE_TRANSACTION_SECONDS", 0.2)
+    monkeypatch.setattr(errors, "RETRY_FOR", retry_for)
+    store = PostgresStore(fresh_address())
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    store.perform_sync(CancelChains((job.id,)))
+    with frozen_in(retry, "lock_jobs", store, RetryJobs((job.id,)), monkeypatch) as (stopped, thaw):
+        with shared_postgres().connect() as connection:
+            wait_until(lambda: connection.execute(_IDLE_TRANSACTIONS).fetchone() == (0,))
+        thaw()
+
+        (answer,) = stopped.result(TIMEOUT)
+    assert answer.status is Status.PENDING
+    store.close_sync()

@@ -26,7 +26,10 @@ _NOT_WRITTEN: Final = frozenset(
         "0A000",  # a cached plan does not match its table any more
     }
 )
-_BROKEN: Final = frozenset({"57P01", "57P02", "57P05", "25P03", "25P04"})
+_IDLE: Final = "25P03"
+"""The server ended a transaction that was idle for too long, and with it the session. Nothing of it was committed."""
+
+_BROKEN: Final = frozenset({"57P01", "57P02", "57P05", "25P04"})
 """The server ended the session."""
 
 _MISSING: Final = frozenset({"42P01", "3F000", "42883", "42703"})
@@ -88,7 +91,7 @@ def verdict(error: BaseException) -> Written:
     if state is None:
         # The error of a broken connection has no SQLSTATE.
         return Written.UNKNOWN if _is_broken(error) else Written.REFUSED
-    if state in _NOT_WRITTEN:
+    if state in _NOT_WRITTEN or state == _IDLE:
         return Written.NO
     return Written.UNKNOWN if state in _BROKEN or state.startswith("08") else Written.REFUSED
 
@@ -183,7 +186,9 @@ class RetrySchedule:
         written = verdict(error)
         if written is Written.REFUSED or (written is Written.UNKNOWN and not operation.repeatable):
             return None
-        if isinstance(error, DeadlinePassed) or time.monotonic() >= self._until:
+        # This process was blocked while its transaction was idle. The database is available, so there is one more try.
+        was_blocked = sqlstate(error) == _IDLE and not self._tries
+        if isinstance(error, DeadlinePassed) or (time.monotonic() >= self._until and not was_blocked):
             return None
         self._tries += 1
         return random.uniform(0, min(1.0, 0.02 * 2**self._tries))

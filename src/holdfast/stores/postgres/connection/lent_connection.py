@@ -8,10 +8,9 @@ from typing import Any, Final, NoReturn, TypeVar, cast
 import psycopg
 from psycopg import pq, sql
 
-from holdfast.stores.postgres.connection.owned_lock import AsyncOwnedLock, OwnedLock
 from holdfast.stores.sql.lent_transaction import OVER, TransactionGuard
 
-_BUSY: Final = (
+BUSY: Final = (
     "the connection of this transaction is busy: a statement of the application has results that were not read, or a "
     "pipeline, a COPY or a stream() is open. Nothing of the job was written. Read all results, and leave the pipeline, "
     "the COPY or the stream before the block ends, and before operations of Holdfast in this transaction"
@@ -25,7 +24,6 @@ class _Refusing:
     Settings of the application (row factory, adapters) affect only the copy.
     """
 
-    lock: Any
     lending: TransactionGuard
     _server: pq.abc.PGconn
 
@@ -40,17 +38,6 @@ class _Refusing:
         self._note_status()
         self.lending.check()
 
-    @property
-    def is_left_open(self) -> bool:
-        """Whether the application left a COPY or a stream open. The lock of the connection is then not released."""
-        left: bool = self.lock.is_left
-        return left
-
-    def check_left_open(self) -> None:
-        """Raises RuntimeError if the application left a COPY or a stream open. Called before waiting for the lock."""
-        if self.is_left_open:
-            raise RuntimeError(_BUSY)
-
     def check_idle(self) -> None:
         """Raises RuntimeError if a statement of the application is unfinished: the store would read its results.
 
@@ -58,7 +45,7 @@ class _Refusing:
         """
         in_pipeline = self._server.pipeline_status != pq.PipelineStatus.OFF
         if in_pipeline or self._server.transaction_status == pq.TransactionStatus.ACTIVE:
-            raise RuntimeError(_BUSY)
+            raise RuntimeError(BUSY)
 
     def _note_status(self) -> None:
         """Detect that a statement of the application ended the transaction."""
@@ -168,7 +155,6 @@ class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):  # type: ign
 def lend(connection: psycopg.Connection) -> LentConnection:
     """A copy of the connection for the application."""
     lent = _copied(connection, LentConnection)
-    lent.lock = OwnedLock(connection.lock)
     lent.cursor_factory = LentCursor
     return lent
 
@@ -176,7 +162,6 @@ def lend(connection: psycopg.Connection) -> LentConnection:
 def lend_async(connection: psycopg.AsyncConnection) -> AsyncLentConnection:
     """The async variant of `lend`."""
     lent = _copied(connection, AsyncLentConnection)
-    lent.lock = AsyncOwnedLock(connection.lock)
     lent.cursor_factory = AsyncLentCursor
     return lent
 

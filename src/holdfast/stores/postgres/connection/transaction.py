@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -13,7 +14,13 @@ from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
 from holdfast.stores.postgres.connection.deadlines import shut_down
-from holdfast.stores.postgres.connection.lent_connection import AsyncLentConnection, LentConnection, lend, lend_async
+from holdfast.stores.postgres.connection.lent_connection import (
+    BUSY,
+    AsyncLentConnection,
+    LentConnection,
+    lend,
+    lend_async,
+)
 from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.errors import translated, translated_in_transaction
 from holdfast.stores.postgres.plan import (
@@ -32,6 +39,10 @@ from holdfast.stores.postgres.verbs.plans import plan
 from holdfast.stores.sql.plan import Many, Statement
 
 R = TypeVar("R")
+
+LOCK_SECONDS = 5.0
+"""How long a transaction waits for a statement of the application in another thread or task. psycopg locks the
+connection meanwhile. A COPY or a `stream()` that the application left open never releases the lock."""
 
 
 class TransactionStore:
@@ -57,6 +68,7 @@ class PostgresTransaction:
         self._pool = pool
         self._connection: AsyncConnection | None = connection
         self._store = store
+        self._busy = False
 
     async def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
@@ -95,8 +107,9 @@ class PostgresTransaction:
         self.native.lending.over = True
         # In these cases the state of the session is unknown. A new connection costs only a few milliseconds.
         if (
-            self.native.is_left_open
+            self._busy
             or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+            or (self.native.lending.used and not await _is_released(self.native.lock))
         ):
             self._pool.discard(connection)
             return
@@ -109,9 +122,13 @@ class PostgresTransaction:
         """Raises RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
-            self.native.check_left_open()
-            async with self.native.lock:
+            if not await _acquired(self.native.lock):
+                self._busy = True
+                raise RuntimeError(BUSY)
+            try:
                 self.native.check_idle()
+            finally:
+                self.native.lock.release()
 
     def _open(self) -> AsyncConnection:
         if self._connection is None:
@@ -127,6 +144,7 @@ class SyncPostgresTransaction:
         self._pool = pool
         self._connection: SyncConnection | None = connection
         self._store = store
+        self._busy = False
         self._ending = threading.Lock()
         self._cut = False
 
@@ -169,9 +187,10 @@ class SyncPostgresTransaction:
         self.native.lending.over = True
         if (
             self._cut
+            or self._busy
             or connection.interrupted
-            or self.native.is_left_open
             or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+            or (self.native.lending.used and not _is_released_sync(self.native.lock))
         ):
             self._pool.discard(connection)
             return
@@ -191,14 +210,41 @@ class SyncPostgresTransaction:
         """Raises RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
-            self.native.check_left_open()
-            with self.native.lock:
+            # No class in Python may wrap this lock: an exception of a signal handler could leave it locked.
+            if not self.native.lock.acquire(timeout=LOCK_SECONDS):
+                self._busy = True
+                raise RuntimeError(BUSY)
+            try:
                 self.native.check_idle()
+            finally:
+                self.native.lock.release()
 
     def _open(self) -> SyncConnection:
         if self._connection is None:
             raise RuntimeError("this transaction has ended")
         return self._connection
+
+
+async def _acquired(lock: asyncio.Lock) -> bool:
+    try:
+        async with asyncio.timeout(LOCK_SECONDS):
+            return await lock.acquire()
+    except TimeoutError:
+        return False
+
+
+async def _is_released(lock: asyncio.Lock) -> bool:
+    """Whether no statement, COPY or stream of the application uses the connection, or it ends in time."""
+    if acquired := await _acquired(lock):
+        lock.release()
+    return acquired
+
+
+def _is_released_sync(lock: threading.Lock) -> bool:
+    """The same for a blocking connection."""
+    if acquired := lock.acquire(timeout=LOCK_SECONDS):
+        lock.release()
+    return acquired
 
 
 def _within(connection: SyncConnection) -> Callable[[Instruction], Result]:
