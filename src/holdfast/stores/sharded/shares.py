@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND
+from holdfast.core.ids import new_token
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs, NextDue, Operation, Prune, Reap
 from holdfast.errors import StoreUnavailable
@@ -38,17 +39,24 @@ class Shares:
         if operation.again:
             return (yield from self._claim_again(operation, names))
         reuse = min((each.lease for each in operation.types), default=0) * _AGAIN / SECOND
-        had: dict[str, int] = {}
         new: set[str] = set()
+        asked: set[str] = set()
+
+        def token_of(name: str) -> str:
+            """A shard that is asked again gets another token: a repeated request returns only its own jobs."""
+            if name in asked:
+                return new_token()
+            asked.add(name)
+            return operation.token
 
         def part(name: str, limit: int) -> ClaimJobs:
             token, sent = self._unanswered.get((operation.worker, name), ("", 0.0))
             if token and monotonic() < sent + reuse:
                 return replace(operation, limit=limit, token=token, again=True, ahead=0)
-            return replace(operation, limit=limit, ahead=0, had=had.get(name, 0))
+            return replace(operation, limit=limit, ahead=0, token=token_of(name))
 
         def part_ahead(name: str, ahead: int) -> ClaimJobs:
-            return replace(operation, limit=0, ahead=ahead, had=had.get(name, 0))
+            return replace(operation, limit=0, ahead=ahead, token=token_of(name))
 
         def note(sent: dict[str, Operation[Any]], answers: Answers) -> None:
             for name, claim in sent.items():
@@ -62,11 +70,9 @@ class Shares:
                 if isinstance(answers[name], list):
                     new.difference_update(job.id for job in answers[name])  # claimed again
                 new.update(getattr(answers[name], "new", ()))
-                if claim.token == operation.token and isinstance(answers[name], list):
-                    had[name] = had.get(name, 0) + len(answers[name])
 
         found = yield from self._distribute(operation.limit, names, part, note)
-        # A shard that is asked twice may claim a job twice, if it was lost in between. The later claim counts.
+        # A shard that is asked twice may claim a job twice, if it was lost in between. Only the later claim is valid.
         jobs = ClaimedJobs({job.id: job for job in found}.values())
         quick = {each.type for each in operation.types if each.ahead}
         if operation.ahead and len(jobs) >= operation.limit and quick.issuperset(job.type for job in jobs):

@@ -23,14 +23,15 @@ def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
     while (left := total - len(claimed)) > 0:
         size, slots = min(BATCH_SIZE, left), max(op.limit - len(claimed), 0)
         fresh = not (op.again and claimed)
-        had = op.had + received
         asked = (True,) if op.finds_new else ()
-        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, had, fresh, slots, *asked))]
+        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, received, fresh, slots, *asked))]
         new = _take_new(reply) if op.finds_new else ()
-        records = ClaimedJobs(existing(ReplyReader(reply)), new)
-        received += len(records)
+        answered = list(existing(ReplyReader(reply)))
+        received += len(answered)
+        # A repeated request shows a job twice that was claimed twice under its token.
+        records = ClaimedJobs({job.id: job for job in answered}.values(), new)
         claimed.add(records)
-        if len(records) < size:
+        if len(answered) < size:
             break
         if total > op.limit and any(each.type not in ahead for each in records):
             total = op.limit
