@@ -110,8 +110,10 @@ def test_a_stale_attempt_may_run_a_step_that_was_stored_after_its_claim(run: Run
     assert run.steps().violations == []
 
 
-@pytest.mark.parametrize("retried", [True, False])
-def test_a_stale_attempt_may_run_a_step_whose_result_a_retry_has_removed(run: Run, *, retried: bool) -> None:
+@pytest.mark.parametrize(("retried", "from_step"), [(True, "charge"), (True, None), (False, "charge")])
+def test_a_stale_attempt_may_run_a_step_whose_result_a_retry_has_removed(
+    run: Run, *, retried: bool, from_step: str | None
+) -> None:
     scenario = Scenario()
     scenario.now = run.now
     scenario.job("job", type="stepwise")
@@ -119,12 +121,13 @@ def test_a_stale_attempt_may_run_a_step_whose_result_a_retry_has_removed(run: Ru
     scenario.end("job", "cancelled")
     if retried:
         scenario.end("job", "pending")
+    run.calls.append(Call("p", "retry", {"job": "job", "from_step": from_step}, scenario.now))
     run.changes = scenario.changes
     run.now = scenario.now
     run.note("handler", "c")  # the worker was frozen
     run.note("step ran", "c", name="charge", id="id")
 
-    assert bool(run.steps().violations) != retried
+    assert bool(run.steps().violations) != (retried and from_step is not None)
 
 
 def test_a_step_that_a_stale_attempt_runs_late_is_no_violation(run: Run) -> None:

@@ -18,13 +18,14 @@ def steps_hold(evidence: Evidence) -> Tally:
     """35. The writes of a transactional step exist once if its checkpoint exists. A stored result never changes."""
     tally = Tally()
     ran, values = _by_id(evidence, "step ran"), _by_id(evidence, "step value")
-    began = _beginnings(evidence)
+    began, retried = _beginnings(evidence), _retried_from_a_step(evidence)
     for id, known in values.items():
         _check_result(tally, evidence, ran.get(id, []), known)
         first = min(note.at for note in known)
         for note in ran.get(id, []):
             claimed = began.get((note.facts["job"], note.facts["token"]), 0)
-            if claimed > first and not _retried_between(evidence, note.facts["job"], claimed, note.at):
+            removed = note.facts["job"] in retried and _retried_between(evidence, note.facts["job"], claimed, note.at)
+            if claimed > first and not removed:
                 reported = f"{_named(note)} ran in an attempt that began after its result was stored"
                 tally.broken(f"{reported}: token {note.facts['token'][:6]}, {_timeline(evidence, note)}")
     tally.counts["steps"] = len(values)
@@ -45,6 +46,11 @@ def _beginnings(evidence: Evidence) -> dict[tuple[str, str], int]:
     claims = {(each.id, each.token): each.at for each in evidence.changes if each.before != each.after == "running"}
     attempts = {(note.facts["job"], note.facts["token"]): note.at for note in evidence.noted("handler")}
     return {attempt: claims.get(attempt, called) for attempt, called in attempts.items()}
+
+
+def _retried_from_a_step(evidence: Evidence) -> set[str]:
+    """The jobs that operators tried to retry from a step."""
+    return {call.args["job"] for call in evidence.called("retry") if call.args.get("from_step")}
 
 
 def _retried_between(evidence: Evidence, job: str, claimed: int, ran: int) -> bool:
@@ -86,7 +92,7 @@ def _check_ledger(tally: Tally, evidence: Evidence, values: dict[str, list[Note]
 
 def _check_stored(tally: Tally, evidence: Evidence, values: dict[str, list[Note]]) -> None:
     """The steps that are stored at the end, of jobs that were not retried from a step."""
-    retried = {call.args["job"] for call in evidence.called("retry") if call.args.get("from_step")}
+    retried = _retried_from_a_step(evidence)
     stored = {(job, name, each): result for job, name, each, result in evidence.facts.steps}
     for known in values.values():
         job = known[0].facts["job"]

@@ -39,7 +39,7 @@ _used = False
 
 
 def use_running_job() -> ContextVar[RunningJob | None]:
-    """The variable, for a module that reads it. From now on, the workers of this process set it.
+    """The variable, for a module that reads it. The workers of this process set it from their next claim on.
 
     Until then they do not: it would add 4 % to the CPU time of a job on the memory store.
     """
