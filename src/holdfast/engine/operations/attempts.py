@@ -58,7 +58,8 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     job overtakes another, and none waits for a slow one. While jobs with lanes may be claimed, none is claimed ahead.
 
     `again`: an earlier call with this token got no response. The jobs that it claimed and that are still held are
-    returned. Only if there are none, other jobs are claimed.
+    returned. Only if there are none, other jobs are claimed. `had` jobs were received under this token before, and are
+    not returned once more.
 
     `finds_new`: the result is `ClaimedJobs`, which names the jobs without an earlier claim. Of jobs with lanes, and of
     jobs that an earlier call claimed, it names none.
@@ -71,6 +72,7 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     token: str
     again: bool = False
     ahead: int = 0
+    had: int = 0
     finds_new: bool = False
 
 

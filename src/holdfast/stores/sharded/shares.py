@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND
-from holdfast.core.ids import new_token
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs, NextDue, Operation, Prune, Reap
 from holdfast.errors import StoreUnavailable
@@ -26,53 +25,59 @@ _AGAIN = 0.1
 """A claim without an answer is repeated during this part of the lease. Its leases began with the first request."""
 
 
+class _Unanswered(NamedTuple):
+    """A claim of a shard without an answer."""
+
+    token: str
+    sent: float
+    delivered: frozenset[str]
+    """Jobs that the shard has claimed under this token for the same call, and that the worker has received."""
+
+
 class Shares:
     """Distributes limits over the shards. The shard that is first changes with each operation."""
 
     def __init__(self) -> None:
         self._turn = 0
-        self._unanswered: dict[tuple[str, str], tuple[str, float]] = {}
-        """By worker and shard: the token of a claim without an answer, and the time of the request."""
+        self._unanswered: dict[tuple[str, str], _Unanswered] = {}
+        """By worker and shard."""
 
     def claim(self, operation: ClaimJobs, names: Sequence[str]) -> Plan[list[Record]]:
         """Claim on each shard. A shard whose earlier answer was lost receives the earlier token first."""
         if operation.again:
             return (yield from self._claim_again(operation, names))
         reuse = min((each.lease for each in operation.types), default=0) * _AGAIN / SECOND
+        had: dict[str, list[str]] = {}
         new: set[str] = set()
-        asked: set[str] = set()
-
-        def token_of(name: str) -> str:
-            """A shard that is asked again gets another token: a repeated request returns only its own jobs."""
-            if name in asked:
-                return new_token()
-            asked.add(name)
-            return operation.token
 
         def part(name: str, limit: int) -> ClaimJobs:
-            token, sent = self._unanswered.get((operation.worker, name), ("", 0.0))
-            if token and monotonic() < sent + reuse:
-                return replace(operation, limit=limit, token=token, again=True, ahead=0)
-            return replace(operation, limit=limit, ahead=0, token=token_of(name))
+            before = self._unanswered.get((operation.worker, name))
+            if before is not None and monotonic() < before.sent + reuse:
+                return replace(operation, limit=limit, token=before.token, again=True, ahead=0)
+            return replace(operation, limit=limit, ahead=0, had=len(had.get(name, ())))
 
         def part_ahead(name: str, ahead: int) -> ClaimJobs:
-            return replace(operation, limit=0, ahead=ahead, token=token_of(name))
+            return replace(operation, limit=0, ahead=ahead, had=len(had.get(name, ())))
 
         def note(sent: dict[str, Operation[Any]], answers: Answers) -> None:
             for name, claim in sent.items():
                 assert isinstance(claim, ClaimJobs)
                 if isinstance(answers[name], StoreUnavailable):
-                    before = self._unanswered.get((operation.worker, name))
-                    begun = before[1] if before is not None and claim.again else monotonic()
-                    self._unanswered[operation.worker, name] = (claim.token, begun)
+                    if not claim.again:
+                        delivered = frozenset(had.get(name, ()))
+                        self._unanswered[operation.worker, name] = _Unanswered(claim.token, monotonic(), delivered)
                     continue
-                self._unanswered.pop((operation.worker, name), None)
+                before = self._unanswered.pop((operation.worker, name), None)
+                if before is not None and before.delivered and claim.again and isinstance(answers[name], list):
+                    answers[name] = [job for job in answers[name] if job.id not in before.delivered]
                 if isinstance(answers[name], list):
                     new.difference_update(job.id for job in answers[name])  # claimed again
                 new.update(getattr(answers[name], "new", ()))
+                if claim.token == operation.token and isinstance(answers[name], list):
+                    had.setdefault(name, []).extend(job.id for job in answers[name])
 
         found = yield from self._distribute(operation.limit, names, part, note)
-        # A shard that is asked twice may claim a job twice, if it was lost in between. Only the later claim is valid.
+        # A shard that is asked twice may claim a job twice, if it was lost in between. The later claim counts.
         jobs = ClaimedJobs({job.id: job for job in found}.values())
         quick = {each.type for each in operation.types if each.ahead}
         if operation.ahead and len(jobs) >= operation.limit and quick.issuperset(job.type for job in jobs):

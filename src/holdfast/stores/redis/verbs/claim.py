@@ -24,7 +24,9 @@ def claim(op: ops.ClaimJobs) -> ScriptPlan[list[Record]]:
         size, slots = min(BATCH_SIZE, left), max(op.limit - len(claimed), 0)
         fresh = not (op.again and claimed)
         asked = (True,) if op.finds_new else ()
-        (reply,) = yield [ScriptCall("claim", (terms, size, op.worker, op.token, received, fresh, slots, *asked))]
+        (reply,) = yield [
+            ScriptCall("claim", (terms, size, op.worker, op.token, op.had + received, fresh, slots, *asked))
+        ]
         new = _take_new(reply) if op.finds_new else ()
         answered = list(existing(ReplyReader(reply)))
         received += len(answered)
