@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -210,6 +211,14 @@ def test_completing_reports_a_copy_that_is_left_open(store: PostgresStore) -> No
         found = client.get(chain.id)
         assert found is not None
         assert found.status == "pending"
+
+
+def test_the_lock_of_a_lent_connection_is_not_wrapped(store: PostgresStore) -> None:
+    """A signal handler may raise between two instructions of Python code, and would leave a wrapped lock locked."""
+    tx = store.begin_sync()
+
+    assert type(tx.native.lock) is type(threading.Lock())
+    tx.rollback()
 
 
 def test_a_copy_that_has_ended_commits_with_the_completion(store: PostgresStore) -> None:

@@ -232,7 +232,7 @@ def _answer_if_not_written(context: PlanContext, settlement: Settlement, found: 
     context.hints.due.update(job.type for job in settlement.starts)
     # The jobs that the earlier try unblocked or failed are unknown.
     context.hints.anything |= found.awaited and _ends(settlement)
-    return Settled()
+    return WRITTEN
 
 
 def _ends(settlement: Settlement) -> bool:
