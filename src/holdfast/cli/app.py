@@ -155,7 +155,9 @@ app.add_typer(
     command_group(workers.workers, {"drain": workers.drain}, epilog=EPILOG), name="workers", rich_help_panel="Look"
 )
 app.add_typer(
-    command_group(limits.limits, {"set": limits.set_limit, "reset": limits.reset_limit}, epilog=EPILOG),
+    command_group(
+        limits.limits, {"set": limits.set_limit, "reset": limits.reset_limit}, epilog=EPILOG, negative=("set",)
+    ),
     name="limits",
     rich_help_panel="Look",
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from holdfast.cli import tables
 from holdfast.cli.command import command
+from holdfast.cli.documents import Document
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.status import waiting_for_completion
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting
 from holdfast.cli.worker import jobs_to_run
@@ -39,10 +41,11 @@ def backlog(
     shown = Sheet("type", "due", "oldest due", "scheduled", "running", "", numbers=("due", "scheduled", "running"))
     rows = {name: row for name, row in document["types"].items() if name in reading.types or name in wanted}
     for name, row in {**rows, **document["others"]}.items():
-        oldest = row["oldest_due_seconds"]
+        uncounted = name in external and name in document["others"]
+        due, oldest = ("", None) if uncounted else (f"{row['due']:,}", row["oldest_due_seconds"])
         shown.add_row(
-            tables.text(name), f"{row['due']:,}", "" if oldest is None else lasting(oldest), f"{row['scheduled']:,}",
-            f"{row['running']:,}", _remark(run, name, document=document, external=name in external),
+            tables.text(name), due, "" if oldest is None else lasting(oldest), f"{row['scheduled']:,}",
+            f"{row['running']:,}", _remark(run, name, row, document=document, external=name in external),
         )  # fmt: skip
     run.answer(document, f"{document['due']:,} due, {document['running']:,} running", shown)
 
@@ -54,9 +57,9 @@ def _handled(run: Invocation) -> set[str] | None:
     return {job_type.name for job_type in jobs_to_run(run) if job_type.function is not None}
 
 
-def _remark(run: Invocation, name: str, *, document: dict[str, Any], external: bool) -> Text:
+def _remark(run: Invocation, name: str, row: Document, *, document: Document, external: bool) -> Text:
     if external:
-        return tables.text("waits for an external completion", "dim")
+        return tables.text(waiting_for_completion(row["due"]) if row["due"] else "", "dim")
     if name in document["others"]:
         return tables.text(f"no handler in {run.settings.app}", "dim")
     return tables.text("paused" if document["types"][name]["paused"] else "", "yellow")

@@ -142,9 +142,9 @@ def report(run: Invocation, verb: str, outcomes: Outcomes, **more: object) -> No
     counts = {"matched": len(outcomes.items), "done": len(done), "skipped": len(skipped)}
     run.answer({**counts, "items": list(outcomes.items.values()), **more}, *shown)
     for item in skipped[:SHOWN]:
-        run.err.print(Text.assemble(("skipped ", "red"), tables.text(item["error"])), soft_wrap=True)
+        run.err.print(Text.assemble((f"not {verb}: ", "red"), tables.text(item["error"])), soft_wrap=True)
     if len(skipped) > SHOWN:
-        run.note(f"... and {len(skipped) - SHOWN:,} more skipped")
+        run.note(f"... and {len(skipped) - SHOWN:,} more not {verb}")
     if len(outcomes.items) > 1:
-        run.note(f"{verb} {tables.some(len(done), 'chain')}, skipped {len(skipped):,}")
+        run.note(f"{verb} {tables.some(len(done), 'chain')}, {len(skipped):,} not {verb}")
     run.end(outcomes.code)

@@ -36,7 +36,7 @@ App = Annotated[
     typer.Option(
         "--app",
         metavar="MODULE:JOBS",
-        help="The job types. Default: HOLDFAST_APP, else the file.",
+        help="The job types. `start`, `schedule`, `worker` and `supervise` default to HOLDFAST_APP, else the file.",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import typer
@@ -14,9 +14,16 @@ from holdfast.cli.command import flags_of
 
 
 def command_group(
-    listing: Callable[..., None], subcommands: Mapping[str, Callable[..., None]], *, epilog: str
+    listing: Callable[..., None],
+    subcommands: Mapping[str, Callable[..., None]],
+    *,
+    epilog: str,
+    negative: Collection[str] = (),
 ) -> typer.Typer:
-    """A group of commands. Without a subcommand it runs `listing`. The shared options may stand before or after it."""
+    """A group of commands. Without a subcommand it runs `listing`. The shared options may stand before or after it.
+
+    In the subcommands of `negative`, -1 is an argument and not an unknown option.
+    """
     group = typer.Typer(
         cls=help.PlainTextGroup,
         invoke_without_command=True,
@@ -36,5 +43,6 @@ def command_group(
     run.__signature__ = inspect.signature(listing)  # type: ignore[attr-defined]
     group.callback()(run)
     for name, subcommand in subcommands.items():
-        group.command(name, cls=help.PlainTextCommand, epilog=epilog)(subcommand)
+        settings = {"ignore_unknown_options": name in negative}
+        group.command(name, cls=help.PlainTextCommand, epilog=epilog, context_settings=settings)(subcommand)
     return group

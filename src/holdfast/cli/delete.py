@@ -44,7 +44,7 @@ def delete(
         if dry_run:
             _rehearse(run, client, selection, cascade=cascade)
             return
-        confirm(run, "delete", len(selection.chosen), yes=yes, final=True)
+        confirm(run, "delete", len(selection.chosen), yes=yes or not selection.chosen, final=True)
         deleted: dict[str, None] = {}
 
         def remove(chain_ids: Sequence[str]) -> list[str]:
@@ -91,7 +91,7 @@ def _rehearse(run: Invocation, client: SyncClient, selection: Selection, *, casc
     chains = client.store.perform_sync(GetChains(tuple(deleted)))
     items = [Chosen.of(chain).document() for chain in chains if chain is not None]
     for item in outcomes.skipped:
-        run.err.print(f"would skip: {item['error']}", soft_wrap=True)
+        run.err.print(f"would not delete: {item['error']}", soft_wrap=True)
     preview(run, "delete", replace(selection, missing=[]), items)
     run.end(outcomes.code)
 

@@ -100,7 +100,7 @@ def _settings(run: Invocation) -> list[Finding]:
     elif settings.wakeups_from != NOWHERE:
         found.append(Finding("ok", "wake-ups", f"those from {settings.wakeups_from} are not used: {_own(settings)}"))
     if settings.app is None:
-        return [*found, Finding("ok", "app", "none; only `start`, `worker` and `supervise` need one")]
+        return [*found, Finding("ok", "app", "none; only `start`, `schedule`, `worker` and `supervise` need one")]
     if run.flags.app is None:
         detail = f"{settings.app} from {settings.app_from}, not imported; `doctor --app {settings.app}` checks it"
         return [*found, Finding("ok", "app", detail)]

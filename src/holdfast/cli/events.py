@@ -31,7 +31,10 @@ def events(
         list[str] | None, typer.Option(help="With --follow: only these, such as completed,failed.")
     ] = None,
 ) -> None:
-    """Show what happened to a chain or a job, or with --follow what happens on the store from now on."""
+    """Show what happened to a chain or a job, or with --follow what happens on the store from now on.
+
+    `holdfast audit ID` shows what operators changed.
+    """
     if id is None and not follow:
         raise Mistake("which events? Give an id, or --follow to see what happens from now on")
     if id is not None:

@@ -13,10 +13,12 @@ from holdfast.cli.command import checked, command
 from holdfast.cli.documents import Document
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.table_layout import Sheet
+from holdfast.cli.times import lasting
 from holdfast.core.clock import SECOND
 from holdfast.engine.operations import LimitReport
 
 LANES_SHOWN = 5
+HOLDERS_SHOWN = 3
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a limit, rate or order.")]
 Key = Annotated[str | None, typer.Option("--key", help="Only the lane with this key.")]
@@ -67,24 +69,31 @@ def limit_document(limit: LimitReport) -> Document:
 
 
 def limit_table(found: Iterable[LimitReport]) -> Sheet:
-    """One line per lane, and one for a limit without lanes."""
+    """One line per limit, and one per lane. The only lane of a limit without `by` is in the line of the limit."""
     numbers = ("number", "running", "waiting")
     made = Sheet("name", "kind", "number", "key", "running", "waiting", "holders", numbers=numbers)
     for limit in found:
-        mark = "*" if limit.override else ""
+        whole = [(lane.key, lane.override) for lane in limit.lanes] == [("", False)]
         made.add_row(
-            tables.text(limit.name), tables.text(limit.kind), tables.text(f"{limit.number}{mark}"), tables.text(""),
+            tables.text(limit.name), tables.text(limit.kind), tables.text(_number(limit)), tables.text(""),
             tables.text(sum(lane.running for lane in limit.lanes)),
             tables.text(sum(lane.waiting for lane in limit.lanes)),
-            tables.text(""),
+            tables.text(", ".join(limit.lanes[0].holders[:HOLDERS_SHOWN]) if whole else ""),
         )  # fmt: skip
-        for lane in limit.lanes[:LANES_SHOWN]:
+        for lane in () if whole else limit.lanes[:LANES_SHOWN]:
             made.add_row(
                 tables.text(""), tables.text(""), tables.text(f"{lane.number}{'*' if lane.override else ''}"),
                 tables.text(lane.key), tables.text(lane.running), tables.text(lane.waiting),
-                tables.text(", ".join(lane.holders[:3])),
+                tables.text(", ".join(lane.holders[:HOLDERS_SHOWN])),
             )  # fmt: skip
     return made
+
+
+def _number(limit: LimitReport) -> str:
+    number = f"{limit.number}{'*' if limit.override else ''}"
+    if limit.kind != "rate":
+        return number
+    return f"{number} per {lasting(limit.per / SECOND).replace('.0s', 's')}, burst {limit.burst}"
 
 
 def _lane(key: str | None) -> str:

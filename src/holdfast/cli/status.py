@@ -117,7 +117,7 @@ def screen(document: Document) -> RenderableType:
         columns = ("type", *statuses, "scheduled", "oldest due", "")
         counted = Sheet(*columns, numbers=(*statuses, "scheduled", "oldest due"))
         for row in document["types"]:
-            oldest = row["oldest_due_seconds"]
+            oldest = None if row["external"] else row["oldest_due_seconds"]
             counted.add_row(
                 tables.text(row["type"]), *(_count(row[each], each) for each in (*statuses, "scheduled")),
                 "" if oldest is None else lasting(oldest), type_remark(row),

@@ -109,7 +109,7 @@ def frame(document: Document, *, lines: int | None = None) -> RenderableType:
         f"  {document['running']:,} running  {document['due']:,} due",
         "" if document["oldest_due_seconds"] is None else f", the oldest for {lasting(document['oldest_due_seconds'])}",
         f"  {rate['completed']:,g} completed, {rate['failed']:,g} failed per minute",
-        f"  {len(document['workers']):,} workers",
+        f"  {tables.some(len(document['workers']), 'worker')}",
     )
     parts: list[RenderableType] = [heading, ""]
     types = _shown_types(document, lines)

@@ -77,7 +77,8 @@ def _message(situation: Situation) -> list[Reason]:
     if not names:
         return []
     named = ", ".join(f"`{name}`" for name in names[:NAMED_MESSAGES]) + (", ..." if names[NAMED_MESSAGES:] else "")
-    text = f"It waits for {'the message' if len(names) == 1 else 'one of the messages'} {named}."
+    text = f"It waits for {'the message' if len(names) == 1 else 'one of the messages'} {named}"
+    text += f" (`holdfast send {job.chain_id} {names[0] if len(names) == 1 else 'NAME'} JSON`)."
     if job.scheduled_at >= NEVER:
         return [Reason("message", text)]
     until = to_datetime(job.scheduled_at)

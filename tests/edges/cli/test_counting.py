@@ -102,11 +102,14 @@ def test_top_shows_one_frame(holdfast: CommandLine, client: SyncClient, worker: 
         assert max(map(len, shown.splitlines()[1:])) <= width
     wide = holdfast("top", "--once").out
     assert "completed" in wide
+    assert wide.splitlines()[0].endswith("  1 worker")
     assert "paused" in wide
 
 
 def test_top_of_an_empty_store_says_so(holdfast: CommandLine) -> None:
-    assert "no jobs" in holdfast("top", "--once").out
+    shown = holdfast("top", "--once").out
+    assert "no jobs" in shown
+    assert "0 workers" in shown
     assert "--interval" in holdfast("top", "--interval", "0", exit=2).err
 
 

@@ -61,7 +61,10 @@ def test_a_filter_deletes_all_it_finds(holdfast: CommandLine, client: SyncClient
 
 
 def test_what_is_not_there_is_exit_code_3(holdfast: CommandLine) -> None:
-    holdfast("delete", "missing", "--yes", exit=3)
+    for how in ((), ("--yes",), ("--dry-run",)):
+        answer = holdfast("delete", "missing", *how, exit=3)
+        assert "missing" in answer.err
+        assert "--yes" not in answer.err
 
 
 def test_prune_deletes_what_is_past_its_keep_time(holdfast: CommandLine, client: SyncClient, store: str) -> None:

@@ -36,6 +36,12 @@ def test_the_help_of_every_command_lists_exit_codes_and_shared_options(command: 
     assert all(f"{int(code)} {meaning}" in result.output for code, meaning in MEANINGS.items())
 
 
+def test_help_names_the_commands_that_use_the_app_of_the_environment() -> None:
+    shown = CliRunner().invoke(app, ["explain", "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"}).output
+
+    assert "`start`, `schedule`, `worker` and `supervise` default to HOLDFAST_APP, else the file" in shown
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_keeps_its_brackets_and_shows_no_value_for_a_flag(command: str) -> None:
     made = cast("Any", get_command(app)).commands[command]

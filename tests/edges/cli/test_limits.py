@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast import Jobs, Limit, Order, SyncClient
+from holdfast import Jobs, Limit, Order, Rate, SyncClient
 from tests.edges.cli.conftest import CommandLine
 
 jobs = Jobs()
@@ -38,6 +38,24 @@ def test_limits_are_shown_with_their_lanes(holdfast: CommandLine, started: SyncC
     assert all(len(line) <= 80 for line in table.splitlines())
 
 
+def test_a_limit_without_keys_has_one_line_and_a_rate_shows_its_period(holdfast: CommandLine, store: str) -> None:
+    several = Jobs()
+
+    @several.job(limits=[Limit("disk", 4), Rate("mail", 100, per=60, burst=10, by="to"), Rate("sms", 5, per=1)])
+    async def notify(to: str) -> None: ...
+
+    with SyncClient(store, several) as client:
+        client.start_many([notify.bind("ada"), notify.bind("bob")])
+    holdfast("limits", "set", "mail", "7")
+
+    lines = holdfast("limits").out.splitlines()
+
+    assert [line.split()[:5] for line in lines if "disk" in line] == [["disk", "limit", "4", "0", "2"]]
+    assert any("7* per 1m, burst 10" in line for line in lines)
+    assert any("5 per 1s, burst 1" in line for line in lines)
+    assert [line.split()[1] for line in lines if line.startswith(" ")] == ["ada", "bob"], "the lanes of mail"
+
+
 def test_limits_are_set_and_reset(holdfast: CommandLine, started: SyncClient) -> None:
     def numbers() -> tuple[int, dict[str, int]]:
         (gpu,) = [limit for limit in holdfast.json("limits")["limits"] if limit["name"] == "gpu"]
@@ -58,6 +76,8 @@ def test_limits_are_set_and_reset(holdfast: CommandLine, started: SyncClient) ->
 
 def test_mistakes_are_refused(holdfast: CommandLine, started: SyncClient) -> None:
     assert "at least 0" in holdfast("limits", "set", "gpu", "--", "-1", exit=2).err
+    assert "at least 0" in holdfast("limits", "set", "gpu", "-12", "--key", "7", exit=2).err
+    assert "--kye" in holdfast("limits", "set", "gpu", "1", "--kye", "7", exit=2).err
     assert "order" in holdfast("limits", "set", "account", "2", exit=2).err
     assert "nope" in holdfast("limits", "set", "nope", "1", exit=3).err
     assert "nope" in holdfast("limits", "reset", "nope", exit=3).err

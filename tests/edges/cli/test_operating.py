@@ -50,7 +50,11 @@ def test_one_that_is_refused_does_not_keep_the_others_from_it(holdfast: CommandL
 
     assert {item["id"]: item["done"] for item in answer["items"]} == {pending: False, "missing": False, failed[0]: True}
     assert "is pending" in answer["items"][0]["error"]
-    assert "skipped" in holdfast("retry", "missing", exit=3).err
+    refused = holdfast("retry", pending, "missing", exit=1).err
+    assert f"not retried: job '{pending}' is pending" in refused
+    assert "retried 0 chains, 2 not retried" in refused
+    assert "not retried: " in holdfast("retry", "missing", exit=3).err
+    assert "not cancelled: " in holdfast("cancel", "missing", exit=3).err
 
 
 def test_retry_without_saying_which_is_a_mistake(holdfast: CommandLine) -> None:
@@ -90,10 +94,11 @@ def test_cancelling_by_filter_needs_a_yes(holdfast: CommandLine, client: SyncCli
 def test_a_scheduled_job_can_be_made_due(holdfast: CommandLine, client: SyncClient) -> None:
     chain_id = holdfast.start("add", "--delay", "1h", a=1)
 
-    holdfast("run-now", chain_id)
+    assert holdfast("run-now", chain_id).out == f"made due {chain_id}\n"
 
     assert client.stats().due == 1
     assert holdfast.json("run-now", "missing", exit=3)["skipped"] == 1
+    assert "not made due: " in holdfast("run-now", "missing", exit=3).err
 
 
 def test_a_paused_type_is_not_claimed_until_it_is_resumed(holdfast: CommandLine, store: str) -> None:

@@ -148,5 +148,20 @@ async def test_orphans_and_different_declarations_are_findings() -> None:
     assert "different schedules (a, b)" in finding.detail
 
 
-def _worker(id: str, details: str, *, registry: str = "shop") -> LiveWorker:
-    return LiveWorker(WorkerRecord(id, "server", 1, ("add",), 5, registry, details))
+def test_a_schedule_whose_type_no_worker_runs_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    declaring = Jobs()
+    declaring.schedule("foreign", add.bind(1), every=60)
+
+    with SyncClient(MemoryStore(), declaring, migrate=True) as client:
+        served = schedule_findings(client.schedules(), [_worker("one", "{}")])
+        (finding,) = schedule_findings(client.schedules(), [_worker("one", "{}", types=("other",))])
+
+    assert "'foreign'" in caplog.text
+    assert "jobs.include" in caplog.text
+    assert served == []
+    assert (finding.level, finding.subject) == ("warning", "schedule foreign")
+    assert "no live worker runs add" in finding.detail
+
+
+def _worker(id: str, details: str, *, registry: str = "shop", types: tuple[str, ...] = ("add",)) -> LiveWorker:
+    return LiveWorker(WorkerRecord(id, "server", 1, types, 5, registry, details))

@@ -75,7 +75,7 @@ def test_the_backlog_is_that_of_the_app_s_supervisor(holdfast: CommandLine, clie
     assert document == {**backlog_document(reading, handled), "oldest_due_seconds": ANY, "types": ANY}
     assert (document["due"], document["demand"], set(document["types"])) == (1, 1, set(handled))
     assert (others["approve"]["due"], others["unrelated"]["due"]) == (2, 1)
-    assert re.search(r"approve .* waits for an external", shown)
+    assert re.search(r"approve +0 +0 +2 wait for an external completion", shown)
     assert re.search(r"unrelated .* no handler in tests\.edges\.cli\.shop:jobs", shown)
     assert holdfast.json("backlog", "--types", "approve")["due"] == 2
 

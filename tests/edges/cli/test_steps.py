@@ -11,7 +11,9 @@ from tests.edges.cli.shop import ship, sign
 def test_messages_steps_and_a_retry_from_a_step(holdfast: CommandLine, client: SyncClient) -> None:
     chain = client.start(ship.bind(order=7))
     drain_sync(client)
-    assert holdfast.json("explain", chain.id)["reasons"][0]["kind"] == "message"
+    reason = holdfast.json("explain", chain.id)["reasons"][0]  # the most specific one; no worker runs the type
+    assert reason["kind"] == "message"
+    assert f"(`holdfast send {chain.id} label JSON`)" in reason["text"]
 
     assert "no JSON" in holdfast("send", chain.id, "label", "text", exit=2).err
     assert holdfast("send", "unknown", "label", "1", exit=3).err
@@ -62,6 +64,18 @@ def test_a_job_that_waits_for_a_message_is_shown_with_the_message_and_its_timeou
     assert (document["scheduled_at"], document["scheduled"], document["status"]) == (None, True, "pending")
     assert document["explanation"]["messages"] == ["label"]
     assert holdfast.json("report", endless.id)["attempts"][0]["next_at"] is None
+
+
+def test_run_now_says_that_a_job_still_waits_for_a_message(holdfast: CommandLine, client: SyncClient) -> None:
+    chain = client.start(ship.bind(order=7))
+    drain_sync(client)
+
+    refused = holdfast("run-now", chain.id, exit=1)
+
+    assert "made due" not in refused.out
+    assert f"still waits for the message label: send it with `holdfast send {chain.id} label JSON`" in refused.err
+    (item,) = holdfast.json("run-now", chain.id, exit=1)["items"]
+    assert (item["done"], item["status"]) == (False, "pending")
 
 
 def _printed(holdfast: CommandLine, command: str, id: str) -> str:
