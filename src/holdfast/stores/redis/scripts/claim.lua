@@ -51,6 +51,15 @@ end)
 
 local taken = {}
 
+-- claimed_by: what `claimed_state` returns for a claim with this term. The lease of each term is computed once.
+local leased_until = {}
+
+local function claimed_by(term, state)
+  local lease_end = leased_until[term] or plus(now, term[2])
+  leased_until[term] = lease_end
+  return claimed_state(state, worker, token, lease_end, term[3])
+end
+
 -- Pending sets are read from the front, a few members at a time.
 local function open_set(term, priority, size)
   return { term = term, key = pending_key(term[1], priority), priority = priority, size = size, taken = 0, at = 0 }
@@ -149,12 +158,13 @@ local function claim_level(sets, queue, pass, unread)
         pass.ended = true
         return
       end
-      local member = lanes.take_from(track, pass.parked)
-      if member then
-        taken[#taken + 1] = { member = member, term = term_of[track.type] }
+      local job = lanes.take_from(track, pass.parked, claimed_by, term_of[track.type])
+      if job then
+        taken[#taken + 1] = job
         pass.served[#pass.served + 1] = track
-        pass.taken[track.type] = pass.taken[track.type] or {}
-        table.insert(pass.taken[track.type], member)
+        local members = pass.taken[track.type] or {}
+        pass.taken[track.type] = members
+        members[#members + 1] = job.member
         queue[#queue + 1] = track
         lanes_next = false
       elseif track.lanes[2] and pass.parked[track.id] and lanes.hides_others(track, pass.parked[track.id]) then
@@ -221,24 +231,19 @@ else
   claim_pass({})
 end
 
--- The leases of these terms, each computed once.
-local leased_until = {}
 for _, each in ipairs(taken) do
   local id, term = member_id(each.member), each.term
-  local job = loaded[id]
-  local row = job and job.row or redis.call('HMGET', job_key(id), 's', 'i', 'e')
-  local state = job and pack(job) or row[1]
-  leased_until[term] = leased_until[term] or plus(now, term[2])
-  local claimed, type, begun = nil, nil, nil
-  if state then
-    claimed, type, begun = claimed_state(state, worker, token, leased_until[term], term[3])
+  local row, claimed, type, begun = each.row, each.claimed, each.type, each.begun
+  if not row then
+    row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
+    if row[1] then
+      claimed, type, begun = claimed_by(term, row[1])
+    end
   end
   if claimed then
     redis.call('HSET', job_key(id), 's', claimed)
     index_add(running_key(type), each.member, leased_until[term])
-    if job then
-      loaded[id] = unpack_job(id, claimed)
-    end
+    loaded[id] = nil
     if listening then
       record_event(unpack_job(id, claimed), 'claimed')
     end

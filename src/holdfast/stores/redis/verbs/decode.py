@@ -9,6 +9,7 @@ import msgspec
 
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import EventRow, PastAttempt
+from holdfast.stores.redis.verbs.short_details import lengthen
 
 Number = int | str
 
@@ -147,7 +148,7 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         row.finished_at,
         row.timeout,
         row.keep,
-        row.details,
+        row.details and lengthen(row.details, row.type, row.priority),
         row.blockers,
         row.open_blockers,
         row.on_blocker_failure or "wait",

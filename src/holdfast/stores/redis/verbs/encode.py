@@ -14,6 +14,7 @@ from holdfast.core.record import Status
 from holdfast.core.steps import Wait
 from holdfast.engine.operations import Filter
 from holdfast.stores.redis.verbs.decode import STATUS_LETTERS, TAIL, Number
+from holdfast.stores.redis.verbs.short_details import shorten
 
 pack = msgspec.msgpack.Encoder().encode
 
@@ -130,7 +131,7 @@ def _packed_rest(
     on_blocker_failure: str,
 ) -> tuple[bytes, bytes, bool]:
     held = (0, number(max_attempts), key, *_UNCLAIMED)
-    kept = (number(timeout), number(keep), details, blockers)
+    kept = (number(timeout), number(keep), shorten(details, type, priority), blockers)
     # The last value is `by`; `new_job` replaces it for an id that the application chose.
     values = (index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
     is_plain = key is None and origin_of(details) is None and not (index or priority or blockers)

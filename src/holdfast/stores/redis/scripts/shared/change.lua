@@ -1,6 +1,7 @@
 -- include: hints
 -- include: enter_pending
 -- include: index
+-- include: details
 -- lazy: references
 -- lazy: lanes
 -- change: every change of a job's status. `leave_status`, change the fields, then `enter_status`.
@@ -27,11 +28,6 @@ local function leave_group(job)
     index_remove(prefix .. 'gj:' .. fingerprint, job.id)
     index_remove(prefix .. 'gc:' .. fingerprint, chain_of(job))
   end
-end
-
--- has_lanes: whether a job, or an earlier job of its chain, has to do with lanes.
-local function has_lanes(job)
-  return job.details and string.find(job.details, '"lanes":', 1, true)
 end
 
 local function leave_status(job)
@@ -75,7 +71,7 @@ local function enter_status(job, kind, field, bytes, handed_over)
   save(job, field, bytes)
   list_by_status(job, true)
   if job.status == PENDING then
-    if not has_lanes(job) or not string.find(job.details, '"track":', 1, true) then
+    if not has_lanes(job) or string.byte(job.details) ~= SHORT and not string.find(job.details, '"track":', 1, true) then
       enter_pending(job)
     end
   elseif job.status == RUNNING then

@@ -32,6 +32,7 @@ local function unpack_job(id, state)
   local seq, created_at, scheduled_at, status, open_blockers, type, chain, index, priority, attempt, max_attempts,
     key, worker, token, leased_until, renewed_at, progress, progress_note, started_at, finished_at, timeout, keep,
     details, blockers, on_blocker_failure, by, mismatches, mismatched_at, dedup_for = cmsgpack.unpack(state)
+  -- Thirty values. A script may set two more: the table has room for 32, and would be copied to grow.
   return {
     id = id, seq = seq, created_at = created_at, scheduled_at = scheduled_at or created_at, status = status,
     open_blockers = open_blockers, type = type, chain = chain, index = index, priority = priority, attempt = attempt,
@@ -58,11 +59,10 @@ end
 
 -- save: write the state of a job, and optionally a payload: its field and its bytes.
 local function save(job, field, bytes)
-  job.state = pack(job)
   if bytes then
-    redis.call('HSET', job_key(job.id), 's', job.state, field, bytes)
+    redis.call('HSET', job_key(job.id), 's', pack(job), field, bytes)
   else
-    redis.call('HSET', job_key(job.id), 's', job.state)
+    redis.call('HSET', job_key(job.id), 's', pack(job))
   end
 end
 

@@ -18,10 +18,10 @@ function lanes.wake_timed(types)
 end
 
 -- read_members: the first due jobs of a track, at most `number`. `has_more`: it stays ready when they are taken.
-function lanes.read_members(track, number)
-  -- One more than may be taken: it shows that the track stays ready.
+-- `asked`, the text of a number, is one more than may be taken: it shows that the track stays ready.
+function lanes.read_members(track, number, asked)
   local due_jobs = redis.call(
-    'ZRANGEBYSCORE', lanes.key('wait', track.id), '-inf', lanes.now, 'LIMIT', 0, number + 1
+    'ZRANGEBYSCORE', lanes.key('wait', track.id), '-inf', lanes.now, 'LIMIT', '0', asked
   )
   track.at, track.has_more = 0, #due_jobs > number
   if not track.order then
@@ -46,9 +46,9 @@ end
 local LEVELS = 4
 
 -- jobs_to_read: by priority, how many jobs of each of these tracks a claim of `limit` jobs reads: of the highest priorities
--- as many as it may take, of lower ones one.
+-- as many as it may take, of lower ones one. Also one more of each, as text.
 function lanes.jobs_to_read(tracks, limit)
-  local number_of, levels = {}, {}
+  local number_of, asked_of, levels = {}, {}, {}
   for _, track in ipairs(tracks) do
     if not number_of[track.priority] then
       levels[#levels + 1], number_of[track.priority] = track.priority, 0
@@ -58,27 +58,37 @@ function lanes.jobs_to_read(tracks, limit)
   -- The tracks are in the order of their priorities.
   for place, priority in ipairs(levels) do
     number_of[priority] = place <= LEVELS and math.ceil(limit / number_of[priority]) or 1
+    asked_of[priority] = int(number_of[priority] + 1)
   end
-  return number_of
+  return number_of, asked_of
 end
 
 -- best_tracks: the best ready tracks of these types, at most `limit`, each with its first due jobs.
 function lanes.best_tracks(types, limit)
   lanes.wake_timed(types)
-  local ranks = {}
+  local ranks, is_sorted = {}, true
   for _, type in ipairs(types) do
-    for _, rank in ipairs(redis.call('ZRANGE', lanes.key('ready', type), 0, limit - 1)) do
-      ranks[#ranks + 1] = rank
+    local more = redis.call('ZRANGE', lanes.key('ready', type), '0', int(limit - 1))
+    if not ranks[1] then
+      ranks = more
+    elseif more[1] then
+      for _, rank in ipairs(more) do
+        ranks[#ranks + 1] = rank
+      end
+      is_sorted = false
     end
   end
-  table.sort(ranks)
+  -- The ranks of one type are sorted already.
+  if not is_sorted then
+    table.sort(ranks)
+  end
   for n = limit + 1, #ranks do
     ranks[n] = nil
   end
   local tracks, used = lanes.read_ready(ranks), {}
-  local number_of = lanes.jobs_to_read(tracks, limit)
+  local number_of, asked_of = lanes.jobs_to_read(tracks, limit)
   for _, track in ipairs(tracks) do
-    lanes.read_members(track, number_of[track.priority])
+    lanes.read_members(track, number_of[track.priority], asked_of[track.priority])
     for _, lane in ipairs(track.lanes) do
       used[#used + 1] = lane
     end
@@ -107,13 +117,14 @@ function lanes.ready_tracks(types, limit)
   end
 end
 
--- allows: whether a lane lets this job start now. A rate that does not is read again at the time when it allows the job.
-function lanes.allows(state, lane, track, job, counts)
+-- allows: whether a job of this chain may start in a lane now. `job` is set if the track has a rate.
+-- If a rate does not allow the job yet, its lane is read again at the time when it does.
+function lanes.allows(state, lane, track, job, counts, chain)
   if state.kind == 'limit' then
     return lanes.running_in(lane) < state.number
   elseif state.kind == 'order' then
     local front = lanes.front_of(lane)
-    return state.number > 0 and lanes.running_in(lane) == 0 and (not front or front == chain_of(job))
+    return state.number > 0 and lanes.running_in(lane) == 0 and (not front or front == chain)
   elseif state.number == 0 then
     return false
   end
@@ -157,29 +168,28 @@ function lanes.has_rate(track)
   return track.has_rate
 end
 
--- load_row: the job with this id, with what the answer of a claim contains of it; nil if it does not exist.
-function lanes.load_row(id)
-  if not loaded[id] then
-    local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
-    loaded[id] = row[1] and unpack_job(id, row[1])
-    if loaded[id] then
-      loaded[id].row = row
-    end
-  end
-  return loaded[id] or nil
-end
-
--- take_from: the next job of a track, holding its lanes; nil if it has none or must wait.
-function lanes.take_from(track, parked)
+-- take_from: the next job of a track, holding its lanes; nil if it has none or must wait. Also returns its row and its
+-- claimed state, so that the claim reads the job once.
+function lanes.take_from(track, parked, claimed_by, term)
   track.at = track.at + 1
   local member = track.members[track.at]
-  local job = member and lanes.load_row(member_id(member))
-  if not job or job.status ~= PENDING then
+  if not member then
     return nil
   end
-  local counts = lanes.has_rate(track) and tonumber(redis.call('HGET', job_key(job.id), 'n') or 0) ~= job.attempt + 1
+  local id = member_id(member)
+  local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
+  if not row[1] then
+    return nil
+  end
+  local claimed, type, begun, chain = claimed_by(term, row[1])
+  if not claimed then
+    return nil
+  end
+  -- Only rates read more of the job than its chain.
+  local job = lanes.has_rate(track) and unpack_job(id, row[1])
+  local counts = job and tonumber(redis.call('HGET', job_key(id), 'n') or 0) ~= job.attempt + 1
   for _, lane in ipairs(track.lanes) do
-    if not lanes.allows(lanes.state(lane), lane, track, job, counts) then
+    if not lanes.allows(lanes.state(lane), lane, track, job, counts, chain or id) then
       parked[track.id] = lane
       return nil
     end
@@ -193,11 +203,11 @@ function lanes.take_from(track, parked)
     end
     if state.kind == 'rate' and counts then
       lanes.count(state, lane, track, lanes.weight_of(job, lane))
-      redis.call('HSET', job_key(job.id), 'n', int(job.attempt + 1))
+      redis.call('HSET', job_key(id), 'n', int(job.attempt + 1))
     end
   end
   redis.call('ZREM', lanes.key('wait', track.id), member)
-  return member
+  return { member = member, term = term, row = row, claimed = claimed, type = type, begun = begun }
 end
 
 -- put_back: make a track ready again, now or when its first job is due, park it, or forget it if it is empty.
@@ -205,7 +215,7 @@ function lanes.put_back(track)
   if track.has_more or track.members[track.at + 1] then
     return
   end
-  local first = redis.call('ZRANGE', lanes.key('wait', track.id), 0, 0, 'WITHSCORES')
+  local first = redis.call('ZRANGE', lanes.key('wait', track.id), '0', '0', 'WITHSCORES')
   if not first[1] then
     lanes.remove_track(track)
     return

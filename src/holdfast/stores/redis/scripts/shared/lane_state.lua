@@ -1,5 +1,6 @@
 -- include: hints
 -- include: chain
+-- include: details
 -- lane_state: limits, rates and orders, and the state of their lanes.
 -- Jobs of a type and priority with the same lanes form a track. A track is ready, or waits until its first job is due, or
 -- is parked at the lane that it waits for. `core/lanes.py` describes this; this file repeats its decisions.
@@ -38,7 +39,7 @@ end
 function lanes.of(job)
   local found = lanes.read[job.details]
   if found == nil then
-    found = cjson.decode(job.details).lanes
+    found = read_short(job.details) or cjson.decode(job.details).lanes
     lanes.read[job.details] = found
   end
   return found ~= cjson.null and found or nil
@@ -114,7 +115,7 @@ end
 function lanes.front_of(lane)
   local front = lanes.fronts[lane]
   if front == nil then
-    local first = redis.call('ZRANGE', lanes.key('places', lane), 0, 0)[1]
+    local first = redis.call('ZRANGE', lanes.key('places', lane), '0', '0')[1]
     front = first and string.sub(first, 9) or false
     lanes.fronts[lane] = front
   end

@@ -64,7 +64,7 @@ function lanes.keep_in_order(chain)
   local job = last_of(chain)
   if not job.details then
     job.details = '{"lanes":null}'
-  elseif not string.find(job.details, '"lanes":', 1, true) then
+  elseif not has_lanes(job) then
     job.details = '{"lanes":null,' .. string.sub(job.details, 2)
   end
   save(job)
@@ -99,7 +99,7 @@ function lanes.entered(job, kind, handed_over)
   if kind == 'retried' then
     redis.call('HDEL', job_key(job.id), 'n')
     local first = load(chain_of(job))
-    local from = first.details and string.find(first.details, '"lanes":', 1, true) and lanes.of(first)
+    local from = has_lanes(first) and lanes.of(first)
     for _, rule in ipairs(from and from.rules or {}) do
       if rule.kind == 'order' and rule.chain then
         lanes.take_place(first, rule)

@@ -34,11 +34,13 @@ local function due_as_replaced(old, job)
 end
 
 -- new_details: the details of a replaced chain. After an attempt its epoch is increased: its steps get other ids.
-local function new_details(old, details)
-  local epoch = tonumber(old.details and string.match(old.details, '"epoch":(%d+)') or 0) + (old.started_at and 1 or 0)
+local function new_details(old, new)
+  local before = long_details(old)
+  local epoch = tonumber(before and string.match(before, '"epoch":(%d+)') or 0) + (old.started_at and 1 or 0)
   if epoch == 0 then
-    return details
+    return new.details
   end
+  local details = long_details(new)
   return (details and string.sub(details, 1, -2) .. ',' or '{') .. '"epoch":' .. int(epoch) .. '}'
 end
 
@@ -62,7 +64,7 @@ local function replace_chain(chain, job)
   -- The caller has encoded the state except for its first five values, as for a new job.
   local new = unpack_job(chain, cmsgpack.pack(old.seq, old.created_at, nil, PENDING, 0) .. job.rest)
   new.token, new.by, new.after, new.scheduled_at = old.token, old.by, job.after, due_as_replaced(old, job)
-  new.details = new_details(old, new.details)
+  new.details = new_details(old, new)
   remember_origin(new)
   loaded[chain] = new
   local broken = job.after and block(new)

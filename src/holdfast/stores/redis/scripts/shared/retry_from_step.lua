@@ -1,4 +1,5 @@
 -- include: steps
+-- include: details
 -- retry_from_step: what a retry from a step removes, as `removed_from` in core/steps.py.
 local from_step = {}
 
@@ -38,5 +39,5 @@ function from_step.remove(job, found)
       redis.call('HDEL', steps.messages(chain_of(job)), 'v' .. name, 'w' .. name)
     end
   end
-  job.details = from_step.increase_epoch(job.details)
+  job.details = from_step.increase_epoch(long_details(job))
 end

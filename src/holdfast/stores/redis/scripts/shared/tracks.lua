@@ -20,12 +20,10 @@ function lanes.unpack_track(id, packed, turn, rank)
   local own = cmsgpack.unpack(packed)
   -- A claim sets the fields from `at` on. They are listed here so that the table does not have to grow.
   local track = {
-    id = id, type = own[1], priority = own[2], fair = own[3], order = own[4] ~= '' and own[4] or nil, lanes = {},
-    turn = turn, parked = nil, rank = rank, at = 0, members = false, has_more = false, served_at = 0, has_rate = nil,
+    id = id, type = own[1], priority = own[2], fair = own[3], order = own[4] ~= '' and own[4] or nil,
+    lanes = { unpack(own, 5) }, turn = turn, parked = nil, rank = rank, at = 0, members = false, has_more = false,
+    served_at = 0, has_rate = nil,
   }
-  for n = 5, #own do
-    track.lanes[n - 4] = own[n]
-  end
   lanes.tracks[id] = track
   return track
 end
