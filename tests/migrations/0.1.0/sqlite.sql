@@ -4,7 +4,8 @@ create table if not exists holdfast_migration (name text primary key, applied_at
 
 -- The large columns come last: SQLite reads a row from the front, and columns after a payload are slow to read.
 create table holdfast_job (
-    seq integer primary key autoincrement,
+    -- Not autoincrement: every start would change one more page. `holdfast_deleted_seq` prevents that a seq is used twice.
+    seq integer primary key,
     id text not null unique,
     type text not null,
     chain_id text not null,
@@ -114,9 +115,17 @@ create table holdfast_tally (
     removed integer not null default 0,
     primary key (type, minute)
 ) without rowid;
+-- The highest seq of the deleted jobs, if it was higher than those of all other jobs.
+create table holdfast_deleted_seq (
+    one integer primary key check (one = 1),
+    seq integer not null
+);
 create trigger holdfast_job_deleted after delete on holdfast_job begin
     insert into holdfast_tally (type, minute, jobs, removed) values (old.type, 0, -1, old.status = 'completed')
         on conflict (type, minute) do update set jobs = jobs - 1, removed = removed + excluded.removed;
+    insert into holdfast_deleted_seq (one, seq)
+        select 1, old.seq where old.seq > coalesce((select max(seq) from holdfast_job), 0)
+        on conflict (one) do update set seq = max(seq, excluded.seq);
 end;
 
 create table holdfast_listener (name text primary key, until integer not null) without rowid;

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 import pytest
 
 from holdfast.engine.operations import GetChains, Start
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound
+from holdfast.stores.drivers.aio_sqlite import REQUEST
 from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.connection.threads import ThreadPool
+from holdfast.stores.sqlite.wal.wal import PREALLOCATE_AFTER
+from holdfast.stores.sqlite.wal.wal_preallocation import LENGTH
 from holdfast.testing.builders import new_job
 from tests.stores.sqlite.app_connections import ASYNC, BLOCKING, begun, connection, manual, plain, session
 
@@ -124,3 +131,64 @@ def test_a_session_sends_hints_only_after_its_commit(path: Path, store: SqliteSt
 
     assert before == []
     assert set().union(*[hints.due for hints in after]) >= {"one", "two"}
+
+
+async def test_an_operation_on_aiosqlite_is_one_request_to_its_thread(
+    path: Path, open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """aiosqlite has no public method for it. If this fails with a new version, a start takes twice as long."""
+    async with aiosqlite.connect(path) as tx:
+        requests = 0
+        request: Any = getattr(tx, REQUEST)
+
+        async def counted(*args: Any) -> Any:
+            nonlocal requests
+            requests += 1
+            return await request(*args)
+
+        monkeypatch.setattr(tx, REQUEST, counted)
+        [started] = await open_store.join(tx).perform(Start((new_job(),)))
+        assert requests == 1
+        await tx.commit()
+
+    assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+@pytest.mark.parametrize("row_factory", [None, sqlite3.Row])
+async def test_an_operation_on_another_aiosqlite_is_executed_by_public_methods(
+    row_factory: Any, path: Path, open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with aiosqlite.connect(path) as tx:
+        tx.row_factory = row_factory
+        monkeypatch.setattr("holdfast.stores.drivers.aio_sqlite.REQUEST", "_removed")
+        [started] = await open_store.join(tx).perform(Start((new_job(),)))
+        await tx.commit()
+
+    assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+def test_the_log_does_not_grow_with_the_commits_of_the_application(path: Path, store: SqliteStore) -> None:
+    """Its connections do not checkpoint if the library has the WAL-reset bug. Before, the log grew to 25 MB here."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as tx:
+        for _ in range(1000):
+            tx.execute("begin immediate")
+            store.join_sync(tx).perform(Start((new_job(),)))
+            tx.execute("commit")
+
+        assert path.with_name(f"{path.name}-wal").stat().st_size < 2 * LENGTH
+
+
+def test_an_operation_succeeds_although_no_thread_can_maintain_the_log(
+    path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(_: ThreadPool) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as tx:
+        monkeypatch.setattr(ThreadPool, "get_ready", refuse)
+        for _ in range(PREALLOCATE_AFTER + 1):
+            tx.execute("begin immediate")
+            store.join_sync(tx).perform(Start((new_job(),)))
+            tx.execute("commit")
+
+    assert caplog.messages == [f"the write-ahead log of {store.name} was not maintained: can't start new thread"] * 2

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.engine.generators import drive, drive_async
+from holdfast.stores.drivers.sqlite import SqliteDriver
+from holdfast.stores.sql.plan import Many, Plan, Row, Statement
 
 if TYPE_CHECKING:
     import aiosqlite
+
+R = TypeVar("R")
+
+REQUEST = "_execute"
+"""The private method of aiosqlite that calls a function in the thread of the connection. There is no public one."""
 
 
 class AioSqliteDriver:
@@ -16,6 +25,17 @@ class AioSqliteDriver:
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
+
+    async def run(self, plan: Plan[R], /) -> R:
+        """A whole plan is one request to the thread of an aiosqlite connection. A statement would be a request each.
+
+        Without the private method, or for the connection of a store's transaction, each statement is a request.
+        """
+        request: Callable[..., Awaitable[Any]] | None = getattr(self._connection, REQUEST, None)
+        native: object = getattr(self._connection, "_conn", None)
+        if request is None or not isinstance(native, sqlite3.Connection):
+            return await drive_async(plan, self.execute)
+        return await request(partial(drive, plan, SqliteDriver(native).execute))  # type: ignore[no-any-return]
 
     async def execute(self, instruction: Statement | Many, /) -> list[Row]:
         # The application may have set other factories for rows or text.

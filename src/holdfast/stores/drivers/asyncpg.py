@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.engine.generators import drive_async
+from holdfast.stores.sql.plan import Many, Plan, Row, Statement
+
+R = TypeVar("R")
 
 
 class AsyncpgDriver:
@@ -13,6 +16,9 @@ class AsyncpgDriver:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
+
+    async def run(self, plan: Plan[R], /) -> R:
+        return await drive_async(plan, self.execute)
 
     async def execute(self, instruction: Statement | Many, /) -> list[Row]:
         assert isinstance(instruction, Statement)

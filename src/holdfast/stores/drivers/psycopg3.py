@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.engine.generators import drive_async
+from holdfast.stores.sql.plan import Many, Plan, Row, Statement
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
+
+R = TypeVar("R")
 
 
 class PsycopgDriver:
@@ -42,6 +45,9 @@ class AsyncPsycopgDriver:
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
+
+    async def run(self, plan: Plan[R], /) -> R:
+        return await drive_async(plan, self.execute)
 
     async def execute(self, instruction: Statement | Many, /) -> list[Row]:
         assert isinstance(instruction, Statement)

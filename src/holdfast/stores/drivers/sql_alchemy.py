@@ -7,15 +7,18 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, event
 from sqlalchemy.orm import Session, SessionTransaction, scoped_session
 
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.engine.generators import drive_async
+from holdfast.stores.sql.plan import Many, Plan, Row, Statement
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+
+R = TypeVar("R")
 
 _CALLBACKS = "holdfast.after_commit"
 _ENGINE_LOGGER = "sqlalchemy.engine.Engine"
@@ -94,6 +97,9 @@ class AsyncSqlAlchemyDriver:
     def __init__(self, tx: AsyncSession | AsyncConnection, blocking: SqlAlchemyDriver) -> None:
         self._tx = tx
         self._blocking = blocking
+
+    async def run(self, plan: Plan[R], /) -> R:
+        return await drive_async(plan, self.execute)
 
     async def execute(self, instruction: Statement | Many, /) -> list[Row]:
         return await self._tx.run_sync(lambda _: self._blocking.execute(instruction))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar
 
-from holdfast.engine.generators import drive, drive_async
+from holdfast.engine.generators import drive
 from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql.driver import AsyncDriver, Driver
@@ -109,7 +109,7 @@ class JoinedTransaction(_JoinedTransaction[AsyncDriver]):
             connection = await self._driver.connection()
             await self._check(connection)
             plan = self._store.plan_joined(operation, context, connection, self._identity)
-            result = await drive_async(plan, self._driver.execute)
+            result = await self._driver.run(plan)
         self._send(context.hints)
         return result
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.stores.sql.plan import Many, Plan, Row, Statement
+
+R = TypeVar("R")
 
 
 class Driver(Protocol):
@@ -30,7 +32,11 @@ class Driver(Protocol):
 
 
 class AsyncDriver(Protocol):
-    """Executes statements on an async connection of the application."""
+    """Executes plans on an async connection of the application."""
+
+    async def run(self, plan: Plan[R], /) -> R:
+        """Execute the statements of a plan. Returns its result."""
+        ...
 
     async def execute(self, instruction: Statement | Many, /) -> list[Row]: ...
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from holdfast.core.clock import Clock, Micros, system_clock
-from holdfast.engine.operations import GetChains, Operation, RemoveWorker, ReportWorker
+from holdfast.engine.operations import GetChains, Operation, RemoveWorker, ReportWorker, Start
 from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.engine.wakeups import Hints, NoWakeups, Wakeups
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
@@ -29,6 +29,7 @@ from holdfast.stores.sqlite.connection.transactions import Transactions
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wakeups import hint_table
 from holdfast.stores.sqlite.wakeups.wakeups import SqliteWakeups
+from holdfast.stores.sqlite.wal.joined_wal import JoinedWal
 from holdfast.stores.sqlite.writing.writer import Writer
 from holdfast.stores.wakeup_address import wakeups_at
 
@@ -56,6 +57,7 @@ class _Parts:
             raise
         self.checked = app_transactions.CheckedConnections()
         self.threads = ThreadPool(_THREADS, "holdfast-sqlite")
+        self.joined_wal = JoinedWal(self.file, self.threads)
         self.writer = Writer(self.file, clock=store.now, write_hints=store.write_hints, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
         self.transaction_thread = TransactionThread()
@@ -205,6 +207,8 @@ class SqliteStore(Store):
         # Without a source, so that this process reads the hint too: it learns of this commit only through the file.
         if self.wakeups is self._files:
             yield from hint_table.write("", context.hints)
+        if operation.writes:
+            parts.joined_wal.count(len(operation.jobs) if isinstance(operation, Start) else 1)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:

@@ -28,6 +28,11 @@ class ThreadPool:
         self._started = self._ended = False
         self._starting, self._clearing = threading.Lock(), threading.Lock()
 
+    @property
+    def ended(self) -> bool:
+        """Whether `close` was called: the calling thread would do further work itself."""
+        return self._ended
+
     async def run(self, work: Callable[[], R]) -> R:
         """Do the work in a thread. A cancelled task does not wait until it is done."""
         return await self.start(work)

@@ -101,7 +101,7 @@ class Transactions:
                 if connection.in_transaction:
                     drive(self.write_hints(hints), executor(connection))
                     connection.end(how)
-            if not self._closed and self._wal.needs_maintenance(connection):
+            if not self._closed and self._wal.needs_maintenance(connection.total_changes):
                 self._wal.maintain(connection)
             connection.dropped = None
             if self._closed:

@@ -26,12 +26,12 @@ select first.id
 
 -- start_one: the newest seq, the chain of this job if it exists, and whether a listener is registered.
 -- One statement instead of three, because most commits are a single start. Seqs of deleted jobs count.
-select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0),
+select max(coalesce((select max(seq) from holdfast_job), 0), coalesce((select seq from holdfast_deleted_seq), 0)),
        (select chain_id from holdfast_job where id = :id),
        exists (select 1 from holdfast_listener where until > :now)
 
 -- last_seq: the newest seq, including those of deleted jobs.
-select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0)
+select max(coalesce((select max(seq) from holdfast_job), 0), coalesce((select seq from holdfast_deleted_seq), 0))
 
 -- insert_job: create a job.
 -- Positional parameters are faster than names: one start may insert thousands of rows.

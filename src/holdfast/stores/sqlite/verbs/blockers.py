@@ -180,7 +180,8 @@ def start_hook(context: PlanContext, failed: Record) -> Plan[None]:
     """Start the failure hook of a job that failed, if it has one."""
     hook = hook_chain(failed)
     if hook is not None:
-        yield from insert.add_one(context, hook, insert.row(context, hook))
+        seq = (yield from insert.last_seq()) + 1
+        yield from insert.add_one(context, hook, insert.row(context, hook, seq))
 
 
 def _failure(context: PlanContext, job_id: str, type: str, chain_id: str) -> dict[str, object]:

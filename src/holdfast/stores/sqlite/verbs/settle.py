@@ -69,7 +69,8 @@ class _Completions:
 
     def flush(self, context: PlanContext) -> Plan[None]:
         if self._continuations:
-            rows = [insert.row(context, job) for job in self._continuations]
+            seq = yield from insert.last_seq()
+            rows = [insert.row(context, job, seq) for seq, job in enumerate(self._continuations, seq + 1)]
             yield from insert.add_plain(context, self._continuations, rows)
         if self._kept:
             yield Many(KEEP, self._kept)

@@ -22,6 +22,7 @@ from holdfast.stores.sqlite.verbs.insert import (
     enter_orders,
     enter_tracks,
     insert_rows,
+    last_seq,
     new_record,
     row,
 )
@@ -30,7 +31,6 @@ from holdfast.stores.sqlite.verbs.replace import replace_chain
 _START_ONE = SQL["start_one"]
 _FIND_IDS = SQL["find_ids"]
 _FIND_KEY = SQL["find_key"]
-_LAST_SEQ = SQL["last_seq"]
 
 EARLIEST = -(1 << 63)
 """Earlier than every creation time."""
@@ -97,10 +97,11 @@ def check_continuation(job: NewJob, starts: Sequence[NewJob], expected: Sequence
 
 def add(context: PlanContext, job: NewJob) -> Plan[None]:
     """Create a job. It is blocked if one of its blockers has not completed."""
+    seq = (yield from last_seq()) + 1
     if job.after:
-        yield from _add_blocked(context, job, None)
+        yield from _add_blocked(context, job, seq)
     else:
-        yield from add_one(context, job, row(context, job))
+        yield from add_one(context, job, row(context, job, seq))
 
 
 def _start_plain(context: PlanContext, job: NewJob) -> Plan[Started]:
@@ -180,7 +181,7 @@ def _refused(jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[Holdfa
 
 
 def _create(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
-    [(seq,)] = yield Statement(_LAST_SEQ)
+    seq = yield from last_seq()
     made: dict[str, ChainRecord] = {}
     plain: list[NewJob] = []
     rows: list[Row] = []
@@ -193,7 +194,7 @@ def _create(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | 
                 yield from add_plain(context, plain, rows)
                 plain, rows = [], []
             yield from _add_blocked(context, job, seq)
-            [(seq,)] = yield Statement(_LAST_SEQ)  # a job that failed at once may have started its hook
+            seq = yield from last_seq()  # a job that failed at once may have started its hook
         else:
             plain.append(job)
             rows.append(row(context, job, seq))
@@ -212,7 +213,7 @@ def _create(context: PlanContext, jobs: Sequence[NewJob], found: Sequence[str | 
     return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
 
 
-def _add_blocked(context: PlanContext, job: NewJob, seq: int | None) -> Plan[None]:
+def _add_blocked(context: PlanContext, job: NewJob, seq: int) -> Plan[None]:
     waiting = yield from wait_for(job)
     if not waiting.open_blockers:
         yield from enter_tracks((job,))

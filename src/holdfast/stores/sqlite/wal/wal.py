@@ -19,7 +19,8 @@ PREALLOCATE_AFTER = 8
 
 _PAGES_PER_COMMIT = 5
 _ROWS_PER_PAGE = 10
-_TIMEOUT = 1.0
+TIMEOUT = 1.0
+"""Seconds that the maintenance waits for the write lock."""
 
 _log = logging.getLogger("holdfast.sqlite")
 
@@ -34,17 +35,17 @@ class Wal:
         self._file = file
         self._copier: sqlite3.Connection | None = None
         self._commits = 0
+        self._preallocated = False
         self._pages = 0
         self._rows = 0
 
-    def needs_maintenance(self, writer: sqlite3.Connection) -> bool:
-        """Count a commit of `writer`. Returns whether `maintain` has something to do."""
+    def needs_maintenance(self, changes: int) -> bool:
+        """Count a commit. `changes` is the number of rows of all commits. Returns whether `maintain` is needed."""
         self._commits += 1
         if self._needs_preallocation:
             return True
         if SAFE_WAL:
             return False
-        changes = writer.total_changes
         self._pages += _PAGES_PER_COMMIT + max(0, changes - self._rows) // _ROWS_PER_PAGE
         self._rows = changes
         return self._pages >= PAGES
@@ -52,6 +53,7 @@ class Wal:
     def maintain(self, writer: sqlite3.Connection) -> None:
         """Preallocate or checkpoint, unless another connection keeps the write lock."""
         if self._needs_preallocation:
+            self._preallocated = True
             self._try("no length for the log of", lambda: preallocate(writer, self._file.path))
         if self._pages >= PAGES:
             self._pages = 0
@@ -64,7 +66,7 @@ class Wal:
 
     @property
     def _needs_preallocation(self) -> bool:
-        return self._commits == PREALLOCATE_AFTER and self._file.synced
+        return self._commits >= PREALLOCATE_AFTER and self._file.synced and not self._preallocated
 
     def _open_copier(self) -> sqlite3.Connection:
         if self._copier is None:
@@ -73,7 +75,7 @@ class Wal:
 
     def _try(self, failed: str, action: Callable[[], object]) -> None:
         try:
-            self._file.write_lock.retry_while_busy(action, _TIMEOUT)
+            self._file.write_lock.retry_while_busy(action, TIMEOUT)
         except (sqlite3.Error, OSError) as error:
             # The commit is done, and correctness does not depend on the maintenance.
             _log.warning("%s %s: %s", failed, self._file.name, error)

@@ -33,7 +33,7 @@ class WriteConnection:
 
     def needs_maintenance(self) -> bool:
         """Whether the write-ahead log needs maintenance after a commit."""
-        return self.connection is not None and self._wal.needs_maintenance(self.connection)
+        return self.connection is not None and self._wal.needs_maintenance(self.connection.total_changes)
 
     def maintain(self) -> None:
         if self.connection is not None:
