@@ -73,7 +73,7 @@ def _take(state: State, op: ClaimJobs, job_id: str) -> Record:
             lanes.tats[rule.lane] = lane.tat
             lanes.counted[job_id] = job.attempt + 1
     terms = {each.type: each for each in op.types}
-    return _claim(state, op, terms, job_id, now)
+    return _claim(state, op, terms, state.jobs[job_id], now)
 
 
 def _waits(state: State, job: Record, *, counted: bool = False) -> bool:

@@ -5,6 +5,7 @@ The machine of `test_agreement` has all verbs, so few of its claims meet several
 
 from __future__ import annotations
 
+from unittest.mock import patch
 from uuid import UUID
 
 import hypothesis.strategies as st
@@ -16,6 +17,7 @@ from holdfast.core.lanes import LaneRule, job_lanes
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import CancelChains, ClaimJobs, Pause, Resume, SetLimit, Settle, Start, TypeTerms
+from holdfast.stores.postgres.verbs.scan_starts import ScanStarts
 from holdfast.testing.lanes import limit, order, rate
 from tests.property.cases import OnMemory, OnPostgres, OnRedis, OnSqlite, StoreMachine, as_case
 from tests.property.job_machine import EXAMPLES, STEPS
@@ -31,8 +33,21 @@ RULES = (
 )
 
 
+SINGLE = (
+    *(limit(number, name=f"by {number}", key=key) for number, key in ((1, "v"), (1, "w"), (2, "x"), (2, "y"))),
+    *(order(name="account", key=key) for key in "vwxy"),
+    order(name="ledger", key="v", chain=True),
+    rate(1, per=10, burst=3, name="api"),
+)
+
+
 class LaneClaims(StoreMachine):
     """Few types and lanes, many jobs."""
+
+    choice = RULES
+    most_lanes = 3
+    """The most lanes of a job."""
+    priorities = st.integers(-1, 2)
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,8 +64,8 @@ class LaneClaims(StoreMachine):
     @rule(data=st.data(), copies=st.integers(2, 5))
     def start_alike(self, data: st.DataObject, copies: int) -> None:
         """Several jobs of one track."""
-        type, priority = data.draw(st.sampled_from(TYPES)), data.draw(st.integers(-1, 2))
-        rules = data.draw(_rules())
+        type, priority = data.draw(st.sampled_from(TYPES)), data.draw(self.priorities)
+        rules = data.draw(_rules(self.choice, self.most_lanes))
         jobs = tuple(self._new(type, priority, rules) for _ in range(copies))
         self.started += [job.id for job in jobs]
         self.pair.perform(Start(jobs))
@@ -94,11 +109,11 @@ class LaneClaims(StoreMachine):
 
     @invariant()
     def the_lanes_are_the_same(self) -> None:
-        self.pair.lanes(RULES)
+        self.pair.lanes(self.choice)
 
     def _job(self, data: st.DataObject) -> NewJob:
-        rules = data.draw(st.just(()) | _rules())
-        return self._new(data.draw(st.sampled_from(TYPES)), data.draw(st.integers(-1, 2)), rules)
+        rules = data.draw(st.just(()) | _rules(self.choice, self.most_lanes))
+        return self._new(data.draw(st.sampled_from(TYPES)), data.draw(self.priorities), rules)
 
     def _new(self, type: str, priority: int, rules: tuple[LaneRule, ...]) -> NewJob:
         self.number += 1
@@ -109,9 +124,9 @@ class LaneClaims(StoreMachine):
 
 
 @st.composite
-def _rules(draw: st.DrawFn) -> tuple[LaneRule, ...]:
-    """One to three lanes of different names."""
-    wanted = draw(st.lists(st.sampled_from(RULES), min_size=1, max_size=3))
+def _rules(draw: st.DrawFn, among: tuple[LaneRule, ...], most: int) -> tuple[LaneRule, ...]:
+    """Lanes of different names."""
+    wanted = draw(st.lists(st.sampled_from(among), min_size=1, max_size=most))
     return tuple({rule.name: rule for rule in wanted}.values())
 
 
@@ -123,6 +138,31 @@ def _settlement(job: Record, outcome: str) -> Settlement:
             return Settlement(job.claim, Status.PENDING, "failed", delay=5 * SECOND)
         case _:
             return Settlement(job.claim, Status.PENDING, "released", begun=outcome == "begun")
+
+
+class SingleLanes(LaneClaims):
+    """Most jobs have one limit or order. On PostgreSQL, each claim first tries to take one job of each track."""
+
+    choice = SINGLE
+    most_lanes = 1
+    priorities = st.sampled_from((0, 0, 0, 1))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._always = patch.object(ScanStarts, "tries_single_lanes", return_value=True)
+        self._always.start()
+
+    def teardown(self) -> None:
+        self._always.stop()
+        super().teardown()
+
+    @rule(data=st.data(), keys=st.integers(2, 4))
+    def start_in_lanes(self, data: st.DataObject, keys: int) -> None:
+        """Two jobs in each of several lanes."""
+        lanes = data.draw(st.sampled_from((SINGLE[:4], SINGLE[4:8], SINGLE[2:6])))[:keys]
+        jobs = tuple(self._new(TYPES[0], 0, (lane,)) for lane in lanes * 2)
+        self.started += [job.id for job in jobs]
+        self.pair.perform(Start(jobs))
 
 
 class Memory(OnMemory, LaneClaims):
@@ -141,7 +181,17 @@ class Redis(OnRedis, LaneClaims):
     pass
 
 
+class SqliteSingle(OnSqlite, SingleLanes):
+    pass
+
+
+class PostgresSingle(OnPostgres, SingleLanes):
+    pass
+
+
 TestMemory = as_case(Memory, examples=EXAMPLES, steps=STEPS, share=0.4)
 TestSqlite = as_case(Sqlite, examples=EXAMPLES, steps=STEPS, share=0.4)
 TestPostgres = as_case(Postgres, examples=EXAMPLES, steps=STEPS, share=0.15)
 TestRedis = as_case(Redis, examples=EXAMPLES, steps=STEPS, share=0.4)
+TestSqliteSingle = as_case(SqliteSingle, examples=EXAMPLES, steps=STEPS, share=0.2)
+TestPostgresSingle = as_case(PostgresSingle, examples=EXAMPLES, steps=STEPS, share=0.2)

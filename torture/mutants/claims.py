@@ -25,10 +25,10 @@ MUTANTS: dict[str, Mutant] = {
             "memory": (
                 Edit(
                     "holdfast.stores.memory.verbs.claim",
-                    "len(taken) < limit + ahead:",
-                    "len(taken) < limit + ahead + 5:",
+                    "taken < limit + ahead:",
+                    "taken < limit + ahead + 5:",
                 ),
-                Edit("holdfast.stores.memory.verbs.claim", "if len(taken) >= limit:", "if len(taken) >= limit + 5:"),
+                Edit("holdfast.stores.memory.verbs.claim", "if taken >= limit:", "if taken >= limit + 5:"),
             ),
             "sqlite": (
                 Edit(

@@ -95,7 +95,11 @@ MUTANTS: dict[str, Mutant] = {
                 postgres("lanes_state", "order by place.position limit 1", "order by place.position desc limit 1"),
             ),
             "redis": (
-                Edit("shared/lane_state.lua", "lanes.key('places', lane), 0, 0)", "lanes.key('places', lane), -1, -1)"),
+                Edit(
+                    "shared/lane_state.lua",
+                    "lanes.key('places', lane), '0', '0')",
+                    "lanes.key('places', lane), '-1', '-1')",
+                ),
             ),
         },
         favour=("start_ordered",),

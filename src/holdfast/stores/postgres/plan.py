@@ -1,7 +1,7 @@
 """A verb of the PostgreSQL store as a plan: a generator that yields instructions and receives their results.
 
-An instruction is a statement, a statement with a NOTIFY right behind it, or a transaction command. The plan decides
-where a transaction begins and ends; each kind of connection decides what that means for it:
+An instruction is a statement, a statement with a NOTIFY right behind it, a pipeline, or a transaction command. The plan
+decides where a transaction begins and ends; each kind of connection decides what that means for it:
 
 - A pooled connection executes every command. For `RollbackToSavepoint` it rolls back and begins again, and ignores the
   other savepoint commands.
@@ -10,11 +10,11 @@ where a transaction begins and ends; each kind of connection decides what that m
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.stores.sql.plan import NOTHING, Many, Row, Statement
 
 R = TypeVar("R")
 
@@ -28,6 +28,7 @@ class Begin:
     """
 
     sql = "begin isolation level read committed"
+    parameters = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Commit:
     """The transaction ends here, and the plan continues."""
 
     sql = "commit"
+    parameters = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,25 @@ class NotifyingStatement(NamedTuple):
         return self.statement.sql
 
 
-Instruction = Statement | Many | NotifyingStatement | Begin | Commit | SavepointCommand
+class Pipeline(NamedTuple):
+    """Instructions that are sent together: the server does not wait for the client between them.
+
+    The result is all rows of its statements. After an error the server omits the rest, so no step can commit without
+    the steps before it. Outside of a transaction it depends on the driver whether the statements commit one by one, so
+    begin one.
+    """
+
+    steps: Sequence[Statement | Begin | Commit]
+
+    def leaves_open(self, is_open: bool) -> bool:
+        """Whether a transaction is open after these steps."""
+        for step in self.steps:
+            if not isinstance(step, Statement):
+                is_open = isinstance(step, Begin)
+        return is_open
+
+
+Instruction = Statement | Many | NotifyingStatement | Pipeline | Begin | Commit | SavepointCommand
 
 
 class Result(list[Row]):

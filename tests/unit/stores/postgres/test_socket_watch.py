@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -15,11 +16,22 @@ from holdfast.stores.postgres.connection.socket_watch import SocketWatch
 def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
     here, there = socket.socketpair()
     here.setblocking(False)
+    there.setblocking(False)
     with here, there:
         yield here, there
 
 
 Ends = tuple[socket.socket, socket.socket]
+
+
+def reader(end: socket.socket) -> Callable[[], None]:
+    """Reads what is available, as a driver does."""
+
+    def read() -> None:
+        with suppress(BlockingIOError):
+            end.recv(4096)
+
+    return read
 
 
 def is_watched(end: socket.socket) -> bool:
@@ -29,31 +41,45 @@ def is_watched(end: socket.socket) -> bool:
 
 async def test_an_exclusive_socket_is_still_watched_after_a_wait(ends: Ends) -> None:
     here, there = ends
-    watch = SocketWatch(here.fileno(), exclusive=True)
+    watch = SocketWatch(here.fileno(), reader(here), exclusive=True)
 
     for _ in range(2):
         there.send(b"!")
         await watch.wait(writes=False)
-        here.recv(1)
 
     assert is_watched(here)
 
 
-async def test_an_exclusive_socket_is_still_watched_if_the_loop_polls_before_the_data_is_read(ends: Ends) -> None:
+async def test_the_data_of_a_wait_does_not_end_the_next_one(ends: Ends) -> None:
     here, there = ends
-    watch = SocketWatch(here.fileno(), exclusive=True)
+    watch = SocketWatch(here.fileno(), reader(here), exclusive=True)
+    there.send(b"!")
+    await watch.wait(writes=False)
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(watch.wait(writes=False), 0.05)
+
+    assert is_watched(here)
+
+
+async def test_a_wait_raises_the_error_of_the_read(ends: Ends) -> None:
+    here, there = ends
+
+    def fail() -> None:
+        raise ConnectionError("closed")
+
+    watch = SocketWatch(here.fileno(), fail, exclusive=True)
     there.send(b"!")
 
-    await watch.wait(writes=False)
-    here.recv(1)
-    await asyncio.sleep(0)
+    with pytest.raises(ConnectionError):
+        await watch.wait(writes=False)
 
-    assert is_watched(here)
+    is_watched(here)
 
 
 async def test_a_shared_socket_is_watched_only_during_a_wait(ends: Ends) -> None:
     here, there = ends
-    watch = SocketWatch(here.fileno(), exclusive=False)
+    watch = SocketWatch(here.fileno(), reader(here), exclusive=False)
     there.send(b"!")
 
     await watch.wait(writes=False)
@@ -64,29 +90,28 @@ async def test_a_shared_socket_is_watched_only_during_a_wait(ends: Ends) -> None
 async def test_a_wait_for_writing_needs_no_incoming_data(ends: Ends) -> None:
     here, _ = ends
 
-    await SocketWatch(here.fileno(), exclusive=True).wait(writes=True)
+    await SocketWatch(here.fileno(), reader(here), exclusive=True).wait(writes=True)
 
     assert not asyncio.get_running_loop().remove_writer(here)
 
 
 async def test_data_outside_a_wait_ends_the_watch(ends: Ends) -> None:
     here, there = ends
-    watch = SocketWatch(here.fileno(), exclusive=True)
+    watch = SocketWatch(here.fileno(), reader(here), exclusive=True)
     await watch.wait(writes=True)
 
     there.send(b"!")
-    other = SocketWatch(there.fileno(), exclusive=False)
+    other = SocketWatch(there.fileno(), reader(there), exclusive=False)
     for _ in range(2):
         here.send(b"!")
         await other.wait(writes=False)  # the loop has polled all sockets
-        there.recv(1)
 
     assert not is_watched(here)
 
 
 async def test_a_socket_that_another_thread_closes_is_unwatched_first(ends: Ends) -> None:
     here, _ = ends
-    watch = SocketWatch(here.fileno(), exclusive=True)
+    watch = SocketWatch(here.fileno(), reader(here), exclusive=True)
     await watch.wait(writes=True)
     closed = asyncio.Event()
     watched: list[bool] = []

@@ -34,6 +34,7 @@ from holdfast.stores.postgres.plan import (
     Commit,
     Instruction,
     NotifyingStatement,
+    Pipeline,
     Plan,
     Result,
     SavepointCommand,
@@ -151,6 +152,11 @@ class _Plans:
         match instruction:
             case Begin() | Commit():
                 return Result()
+            case Pipeline(steps):
+                result = Result()
+                for each in steps:
+                    result += yield from self._rendered(each, style)
+                return result
             case NotifyingStatement(statement):
                 return Result((yield from self._statements(statement, style)))
             case _:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import select
 import time
 import warnings
 from typing import Final, TypeVar
@@ -18,13 +17,14 @@ from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.connection.libpq import Conversation, Session, SimpleQuery, drive, drive_async
 from holdfast.stores.postgres.connection.pool_queue import Entry
 from holdfast.stores.postgres.connection.rendering import Renderer
-from holdfast.stores.postgres.connection.socket_watch import SocketWatch
+from holdfast.stores.postgres.connection.socket_watch import SocketWatch, is_readable
 from holdfast.stores.postgres.errors import ABORTED, DeadlinePassed
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
     Instruction,
     NotifyingStatement,
+    Pipeline,
     Plan,
     ReleaseSavepoint,
     Result,
@@ -94,7 +94,9 @@ class _State:
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def _conversation(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery) -> Conversation[Result]:
+    def _conversation(
+        self, instruction: Statement | Many | NotifyingStatement | Pipeline | SimpleQuery
+    ) -> Conversation[Result]:
         if isinstance(instruction, SimpleQuery):
             return self.session.run_script(instruction)
         if isinstance(instruction, NotifyingStatement):
@@ -102,6 +104,8 @@ class _State:
             return self.session.execute_then_notify(
                 self._render(statement.sql), statement.parameters, self._render(notify.sql), notify.parameters
             )
+        if isinstance(instruction, Pipeline):
+            return self.session.execute_all([(self._render(each.sql), each.parameters) for each in instruction.steps])
         return self.session.execute(self._render(instruction.sql), sets_of(instruction))
 
 
@@ -135,11 +139,15 @@ class SyncConnection(_State):
                 self.begin()
             case Savepoint() | ReleaseSavepoint():
                 pass
+            case Pipeline():
+                result = self.send(instruction)
+                self.in_transaction = instruction.leaves_open(self.in_transaction)
+                return result
             case _:
                 return self.send(instruction)
         return Result()
 
-    def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
+    def send(self, instruction: Statement | Many | NotifyingStatement | Pipeline | SimpleQuery, /) -> Result:
         """Send statements to the server. This neither begins a transaction nor checks whether one is open."""
         descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
@@ -149,7 +157,7 @@ class SyncConnection(_State):
                 try:
                     deadlines.watched[descriptor] = until
                     deadlines.ensure_running()
-                    result = drive(self._conversation(instruction), descriptor)
+                    result = drive(self._conversation(instruction), self.native.pgconn)
                 finally:
                     # The first call here is in C: a signal handler cannot raise an exception before it.
                     with deadlines.lock:
@@ -187,7 +195,7 @@ class SyncConnection(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.native.closed and not _is_readable(self.native.pgconn)
+        return not self.native.closed and not is_readable(self.native.pgconn)
 
     def close(self) -> None:
         self.native.close()
@@ -202,7 +210,7 @@ class AsyncConnection(_State):
         super().__init__(native, address, render)
         self.native = native
         self._process = os.getpid()
-        self._watch = SocketWatch(native.pgconn.socket, exclusive=exclusive)
+        self._watch = SocketWatch(native.pgconn.socket, native.pgconn.consume_input, exclusive=exclusive)
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -223,11 +231,15 @@ class AsyncConnection(_State):
                 await self.begin()
             case Savepoint() | ReleaseSavepoint():
                 pass
+            case Pipeline():
+                result = await self.send(instruction)
+                self.in_transaction = instruction.leaves_open(self.in_transaction)
+                return result
             case _:
                 return await self.send(instruction)
         return Result()
 
-    async def send(self, instruction: Statement | Many | NotifyingStatement | SimpleQuery, /) -> Result:
+    async def send(self, instruction: Statement | Many | NotifyingStatement | Pipeline | SimpleQuery, /) -> Result:
         """Send statements to the server. This neither begins a transaction nor checks whether one is open."""
         descriptor = self.native.pgconn.socket
         async with self.native.lock:
@@ -267,7 +279,7 @@ class AsyncConnection(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.native.closed and not _is_readable(self.native.pgconn)
+        return not self.native.closed and not is_readable(self.native.pgconn)
 
     def close(self) -> None:
         # Closing sends one message and does not wait for an answer.
@@ -279,13 +291,3 @@ class AsyncConnection(_State):
         if self._process == os.getpid() and not self.native.closed:
             self.close()
             warnings.warn("a PostgreSQL store was not closed", ResourceWarning, stacklevel=2, source=self)
-
-
-def _is_readable(connection: pq.abc.PGconn) -> bool:
-    """True if an idle socket is readable: the server closed it, or the protocol is out of sync."""
-    try:
-        poll = select.poll()
-        poll.register(connection.socket, select.POLLIN)
-        return bool(poll.poll(0))
-    except (OSError, psycopg.Error):
-        return True

@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 import select
 import time
-from collections.abc import Coroutine, Generator, Iterable, Iterator
+from collections.abc import Coroutine, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import psycopg
 from psycopg import capabilities, pq
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq.abc import PGresult
+from psycopg.pq.abc import PGconn, PGresult
 
 from holdfast.engine import generators
 from holdfast.stores.postgres.connection.arrays import literal
@@ -32,7 +32,7 @@ log = logging.getLogger("holdfast")
 R = TypeVar("R")
 
 Conversation = Generator[bool, None, R]
-"""Yields where it has to wait for the socket: False to wait for reading, True to wait for reading or writing."""
+"""Yields where it has to wait for the socket: False until data was read, True until data was read or can be written."""
 
 _EITHER = select.POLLIN | select.POLLOUT
 
@@ -118,6 +118,36 @@ class Session:
         self._server.exit_pipeline_mode()
         return result
 
+    def execute_all(self, steps: Sequence[tuple[Rendered, Any]]) -> Conversation[Result]:
+        """Run statements one after another until one fails, and return all rows.
+
+        They are sent at once, unless libpq cannot pipeline, or the connection is behind a pooler.
+        """
+        result = Result()
+        if not self.pipelines:
+            for statement, parameters in steps:
+                result += yield from self.execute(statement, (parameters,))
+            return result
+        names: list[bytes] = []
+        for statement, _ in steps:
+            names.append((yield from self._prepared(statement)) if statement.names else b"")
+        self._server.enter_pipeline_mode()
+        for name, (statement, parameters) in zip(names, steps, strict=True):
+            values = self._values(statement, parameters)
+            if name:
+                self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
+            else:
+                self._server.send_query_params(statement.encoded, values, result_format=pq.Format.BINARY)
+        self._server.pipeline_sync()  # only one: after an error the server omits the statements before the next one
+        begun = time.monotonic()
+        yield from self._flush()
+        for _ in steps:
+            result += self._loaded((yield from self._answer()))
+        yield from self._result()
+        self._plans.performed(begun, time.monotonic())
+        self._server.exit_pipeline_mode()
+        return result
+
     def _pipeline(self, name: bytes, values: list[bytes | None]) -> None:
         self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
         self._server.pipeline_sync()
@@ -144,7 +174,6 @@ class Session:
     def _flush(self) -> Conversation[None]:
         while self._server.flush():
             yield True
-            self._server.consume_input()
 
     def _answer(self, *, piped: bool = False) -> Conversation[PGresult]:
         """The last result of a statement. An error may follow the rows: the implicit commit can fail."""
@@ -173,7 +202,6 @@ class Session:
     def _result(self) -> Conversation[PGresult | None]:
         while self._server.is_busy():
             yield False
-            self._server.consume_input()
         return self._server.get_result()
 
     def _loaded(self, result: PGresult) -> list[Row]:
@@ -188,12 +216,10 @@ class Session:
         return None if parameters is None else self._values(statement, parameters)
 
     def _values(self, statement: Rendered, parameters: Parameters) -> list[bytes | None]:
-        return [self._encoded(parameters[name]) for name in statement.names]
+        return [None if (value := parameters[name]) is None else self._encoded(value) for name in statement.names]
 
-    def _encoded(self, value: Any) -> bytes | None:
+    def _encoded(self, value: Any) -> bytes:
         """A parameter in text format. The statement itself casts it to its type."""
-        if value is None:
-            return None
         if type(value) is bytes:
             return b"\\x" + value.hex().encode()
         text = literal(value) if _is_list(value) else str(value)
@@ -204,13 +230,14 @@ def _is_list(value: Any) -> TypeGuard[list[Any]]:
     return type(value) is list
 
 
-def drive(conversation: Conversation[R], descriptor: int) -> R:
+def drive(conversation: Conversation[R], server: PGconn) -> R:
     """Run a conversation to its end. This thread waits for the socket."""
-    poll = select.poll()
+    poll, descriptor = select.poll(), server.socket
 
     def wait(writes: bool) -> None:
         poll.register(descriptor, _EITHER if writes else select.POLLIN)
         poll.poll()
+        server.consume_input()
 
     return generators.drive(conversation, wait)
 

@@ -1,33 +1,39 @@
-"""Waits until a socket is readable, in an event loop."""
+"""Waits in an event loop until a socket is readable, and reads it. Checks whether an idle socket is readable."""
 
 from __future__ import annotations
 
 import asyncio
+import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+import psycopg
+from psycopg import pq
+
 
 class SocketWatch:
     """Waits for a socket in the event loop that created this object.
+
+    The callback of the loop reads the data. If the waiting task read it, the loop would poll before, report the same
+    data once more, and so wake the task in its next wait for nothing.
 
     If the connection is `exclusive` to the store, the loop keeps watching the socket between two waits. Starting and
     stopping the watch each time is most of the cost of a wait. If the application uses the connection too, the waits of
     its driver would end our watch.
     """
 
-    def __init__(self, descriptor: int, *, exclusive: bool) -> None:
+    def __init__(self, descriptor: int, read: Callable[[], None], *, exclusive: bool) -> None:
         self._descriptor = descriptor
+        self._read = read
         self._exclusive = exclusive
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._waiting: asyncio.Future[None] | None = None
         self._watched = False
-        self._may_repeat = False
-        """True after a wait: the loop may report the same data once more, because it polls before the data is read."""
 
     async def wait(self, writes: bool) -> None:
-        """Wait until the socket is readable; with `writes`, readable or writable."""
+        """Wait until data was read; with `writes`, or until the socket is writable. Raises the error of the read."""
         self._waiting = self._loop.create_future()
         if not self._watched:
             self._loop.add_reader(self._descriptor, self._receive)
@@ -38,7 +44,6 @@ class SocketWatch:
             await self._waiting
         finally:
             self._waiting = None
-            self._may_repeat = True
             if writes:
                 self._loop.remove_writer(self._descriptor)
             if not self._exclusive:
@@ -65,11 +70,23 @@ class SocketWatch:
             self._loop.remove_reader(self._descriptor)
 
     def _receive(self) -> None:
-        if self._waiting is not None:
-            if not self._waiting.done():
-                self._waiting.set_result(None)
-        elif self._may_repeat:
-            self._may_repeat = False
-        else:
+        if self._waiting is None:
             # The server closed an idle connection. The pool detects that when it takes the connection.
             self._stop()
+        elif not self._waiting.done():
+            try:
+                self._read()
+            except Exception as error:
+                self._waiting.set_exception(error)
+            else:
+                self._waiting.set_result(None)
+
+
+def is_readable(connection: pq.abc.PGconn) -> bool:
+    """True if an idle socket is readable: the server closed it, or the protocol is out of sync."""
+    try:
+        poll = select.poll()
+        poll.register(connection.socket, select.POLLIN)
+        return bool(poll.poll(0))
+    except (OSError, psycopg.Error):
+        return True

@@ -28,6 +28,7 @@ from holdfast.stores.postgres.plan import (
     Commit,
     Instruction,
     NotifyingStatement,
+    Pipeline,
     ReleaseSavepoint,
     Result,
     RollbackToSavepoint,
@@ -255,6 +256,8 @@ def _within(connection: SyncConnection) -> Callable[[Instruction], Result]:
         match instruction:
             case Begin() | Commit():
                 return Result()
+            case Pipeline(steps):
+                return Result([row for each in steps for row in execute(each)])
             case _:
                 return connection.send(_statement(connection, instruction))
 
@@ -268,6 +271,8 @@ def _within_async(connection: AsyncConnection) -> Callable[[Instruction], Awaita
         match instruction:
             case Begin() | Commit():
                 return Result()
+            case Pipeline(steps):
+                return Result([row for each in steps for row in await execute(each)])
             case _:
                 return await connection.send(_statement(connection, instruction))
 

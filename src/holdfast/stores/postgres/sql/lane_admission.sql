@@ -16,8 +16,8 @@ with begun as materialized (
         select first.ctid
           from (select free.ctid, sum(free.size) over (order by free.seq) - free.size as before
                   from (select change.ctid, change.seq, change.size from holdfast.lane_change change
-                         where change.new order by change.seq limit 1000 for update skip locked) free) first
-         where first.before < 1000))
+                         where change.new order by change.seq limit :limit::bigint for update skip locked) free) first
+         where first.before < :limit::bigint))
     returning lane_change.seq, lane_change.tracks, lane_change.details
 ), first as materialized (
     select distinct on (entry.track) entry.track, entry.details, taken.seq, entry.place

@@ -13,6 +13,7 @@ from holdfast.engine.operations import ClaimedJobs, ClaimJobs
 from holdfast.stores.postgres.plan import Commit, Plan
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL, record
+from holdfast.stores.postgres.verbs.claim_single_lanes import claim_single_lanes, may_be_alike
 from holdfast.stores.sql.lane_claims import CHANGES, LAST, LaneClaims, as_text
 from holdfast.stores.sql.lane_pass import changed_lanes, choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.lane_rows import WakingRow
@@ -67,7 +68,12 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
     idle: set[str] = set()
     context.scan_starts.took_lanes = None
     while (limit := op.limit - len(claimed)) > 0:
-        ((admitted, turn),) = yield Statement(_ADMIT)
+        if context.scan_starts.tries_single_lanes():
+            taken = yield from claim_single_lanes(context, parameters, limit)
+            if taken:
+                claimed.add(taken)
+                break
+        ((admitted, turn),) = yield Statement(_ADMIT, {"limit": CHANGES})
         context.hints.due.update(admitted)
         yield from context.begin()
         changed = changed_lanes((yield Statement(_CHANGES, {"limit": CHANGES})))
@@ -79,6 +85,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         choice = choose_jobs(found, plain, limit=limit, now=context.now, lanes_next=context.scan_starts.lanes_next)
         context.scan_starts.lanes_next = choice.lanes_next
         jobs: list[Record] = []
+        context.scan_starts.note_single_lanes(may_be_alike(found, limit))
         if choice.taken:
             context.scan_starts.took_lanes = types
             seqs = [job.seq for _, job in choice.taken]

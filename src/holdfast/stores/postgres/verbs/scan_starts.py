@@ -23,6 +23,9 @@ DEAD = 10_000
 """If a claim takes longer than SLOW and there are more dead rows than DEAD, it scanned dead entries. Autovacuum starts
 at half this number, so an old snapshot keeps it from removing the dead rows."""
 
+PAUSE = 4
+"""How many passes use the general statements after `claim_single_lanes` claimed nothing, that of the same claim
+included."""
 
 LATE: Micros = SECOND
 """For a type without claimed jobs, the start is this long before the due time of the last claimed job: a job that was
@@ -50,6 +53,8 @@ class ScanStarts:
         """Whether a job with lanes is next, at equal priority."""
         self.took_lanes: list[str] | None = None
         """The types of the last claim, if it took jobs with lanes: the next claim of these types begins with tracks."""
+        self._until_single_lanes = 1
+        """After how many claims by the general statements to try `claim_single_lanes`; 0: now."""
 
     def of(self, types: Iterable[str]) -> list[ScanStart]:
         """Where to start for each type and priority; empty if a full scan is due."""
@@ -90,3 +95,15 @@ class ScanStarts:
         """Make the next claim a full scan: an older job may be due again."""
         with self._lock:
             self._starts.clear()
+
+    def tries_single_lanes(self) -> bool:
+        """Whether the next claim tries `claim_single_lanes`."""
+        return not self._until_single_lanes
+
+    def single_lanes_failed(self) -> None:
+        """Record that `claim_single_lanes` claimed nothing: the next claims use the general statements at once."""
+        self._until_single_lanes = PAUSE
+
+    def note_single_lanes(self, alike: bool) -> None:
+        """Record a claim by the general statements. `alike`: `claim_single_lanes` could have made it."""
+        self._until_single_lanes = max(self._until_single_lanes - 1, 0 if alike else 1)
