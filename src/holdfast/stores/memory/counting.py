@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.core import counters
@@ -20,15 +20,12 @@ ADDED_UP_AT = 1000
 _NEW = ""
 
 
-def count_started(state: State, types: Sequence[str], now: Micros) -> None:
-    """Count created jobs of these types."""
-    minute = minute_of(now)
-    numbers: dict[str, int] = {}
-    for type in types:
-        numbers[type] = numbers.get(type, 0) + 1
+def count_started(state: State, numbers: Mapping[str, int], now: Micros) -> None:
+    """Count created jobs. `numbers`: how many of each type."""
+    minute, started = minute_of(now), state.started
     for type, number in numbers.items():
         place = type, minute
-        state.set(state.started, place, state.started.get(place, 0) + number)
+        state.set(started, place, started.get(place, 0) + number)
 
 
 def count(state: State, job: Record, kind: Kind, now: Micros, failure: StoredFailure | None = None) -> None:

@@ -102,19 +102,21 @@ class State(RollbackTables):
         if status is Status.RUNNING:
             self.running[job_id] = None
         else:
-            self.running.pop(job_id, None)
+            if before is not None:
+                self.running.pop(job_id, None)
             if status is Status.PENDING:
+                due, type = record.scheduled_at, record.type
                 if has_lanes:
                     pass  # it waits in its track
-                elif record.scheduled_at == record.created_at:  # due since its creation
-                    heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, job_id))
+                elif due == record.created_at:  # due since its creation
+                    heapq.heappush(self.due[type], (-record.priority, due, record.seq, job_id))
                 else:
-                    heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, job_id))
-                self.hints.due.add(record.type)
-            elif status.finished and self.chains[record.chain_id][-1] == job_id:
-                self.hints.finished.add(record.chain_id)
-                if record.finished_at is not None and record.keep is not None:
-                    heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
+                    heapq.heappush(self.scheduled[type], (due, record.seq, job_id))
+                self.hints.due.add(type)
+            elif status.finished and self.chains[chain_id := record.chain_id][-1] == job_id:
+                self.hints.finished.add(chain_id)
+                if (ended := record.finished_at) is not None and (keep := record.keep) is not None:
+                    heapq.heappush(self.expiring, (ended + keep, chain_id))
         if self.listeners:
             self.record(record, kind)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -26,9 +26,9 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     for name in terms:
         _promote(state, name, now)
     if not state.lanes.tracks.by_id:
-        taken = _take_plain(state, terms, op.limit, op.ahead)
-        new = {entry[3] for entry in taken if state.jobs[entry[3]].started_at is None} if op.finds_new else ()
-        return ClaimedJobs([_claim(state, op, terms, entry[3], now) for entry in taken], new)
+        jobs = [state.jobs[entry[3]] for entry in _take_plain(state, terms, op.limit, op.ahead)]
+        new = {job.id for job in jobs if job.started_at is None} if op.finds_new else ()
+        return ClaimedJobs([_claim(state, op, terms, job, now) for job in jobs], new)
     claimed: list[Record] = []
     while len(claimed) < op.limit and (more := _claim_some(state, op, terms, op.limit - len(claimed))) is not None:
         claimed += more
@@ -40,7 +40,7 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
     lanes, now = state.lanes, state.now()
     lanes.wake_due(state)
     stored = _take_tracks(state, terms, limit)
-    plain = _take_plain(state, terms, limit)
+    plain = list(_take_plain(state, terms, limit))
     if not stored and not plain:
         return None
     tracks = [each.track for each in stored]
@@ -54,12 +54,12 @@ def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], lim
     lanes.lanes_next = choice.lanes_next
     for entry in plain[choice.plain :]:
         heapq.heappush(state.due[state.jobs[entry[3]].type], entry)
-    claimed = [_claim(state, op, terms, entry[3], now) for entry in plain[: choice.plain]]
+    claimed = [_claim(state, op, terms, state.jobs[entry[3]], now) for entry in plain[: choice.plain]]
     for track, job in choice.taken:
         lanes.tracks.served(track)
         if any(states[lane].kind == "rate" for lane in track.lanes):
             state.set(lanes.counted, job.id, state.jobs[job.id].attempt + 1)
-        claimed.append(_claim(state, op, terms, job.id, now))
+        claimed.append(_claim(state, op, terms, state.jobs[job.id], now))
     for after in states.values():
         lanes.save(state, after)
     _park_or_put_back(state, stored, states, choice.parked)
@@ -96,31 +96,30 @@ def _take_tracks(state: State, types: Collection[str], limit: int) -> list[Store
     return found
 
 
-def _take_plain(state: State, terms: Mapping[str, TypeTerms], limit: int, ahead: int = 0) -> list[Entry]:
+def _take_plain(state: State, terms: Mapping[str, TypeTerms], limit: int, ahead: int = 0) -> Iterator[Entry]:
     """Take the best due jobs without lanes from the heaps. A job that is in a heap twice is taken once."""
-    taken: list[Entry] = []
+    taken = 0
     heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
     heapq.heapify(heads)
-    while heads and len(taken) < limit + ahead:
+    while heads and taken < limit + ahead:
         entry, name = heads[0]
         if not terms[name].ahead:
             ahead = 0
-            if len(taken) >= limit:
+            if taken >= limit:
                 break
         due = state.due[name]
         heapq.heappop(due)
-        taken.append(entry)
+        taken += 1
+        yield entry
         while due and due[0] == entry:
             heapq.heappop(due)
         if heap := state.due_heap(name):
             heapq.heapreplace(heads, (heap[0], name))
         else:
             heapq.heappop(heads)
-    return taken
 
 
-def _claim(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], job_id: str, now: Micros) -> Record:
-    job = state.jobs[job_id]
+def _claim(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], job: Record, now: Micros) -> Record:
     own = terms[job.type]
     job = replace(
         job,

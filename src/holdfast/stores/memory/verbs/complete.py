@@ -35,7 +35,7 @@ def complete(state: State, op: Complete) -> Settled:
     for completion in op.completions:
         if completion.continuation is not None:
             add(state, completion.continuation, now)
-            counting.count_started(state, [completion.continuation.type], now)
+            counting.count_started(state, {completion.continuation.type: 1}, now)
         changes = NOT_HELD | {"status": Status.COMPLETED, "finished_at": now}
         state.change(job, "completed", **changes, output=completion.output, error=None)
         counting.count(state, job, "completed", now)

@@ -70,7 +70,7 @@ def _start_others(state: State, settlement: Settlement, now: Micros) -> Holdfast
         start(state, Start(starts))
     if next_job is not None:
         add(state, next_job, now)
-        counting.count_started(state, [next_job.type], now)
+        counting.count_started(state, {next_job.type: 1}, now)
     return None
 
 

@@ -21,12 +21,14 @@ def start(state: State, op: Start) -> list[Started]:
     if (refused := _refused(state, op.jobs, found)) is not None:
         raise refused
     now = state.now()
-    counting.count_started(state, [job.type for job, chain in zip(op.jobs, found, strict=True) if chain is None], now)
+    created: dict[str, int] = {}
     for job, chain in zip(op.jobs, found, strict=True):
         if chain is None:
             add(state, job, now)
+            created[job.type] = created.get(job.type, 0) + 1
         elif replaces(job, chain.first.id):
             replace_chain(state, chain.first.id, job)
+    counting.count_started(state, created, now)
     return [
         _created(state, job) if chain is None else Started(state.need_chain(chain.first.id), deduplicated=True)
         for job, chain in zip(op.jobs, found, strict=True)
@@ -74,9 +76,12 @@ def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ..
 def add(state: State, job: NewJob, now: Micros) -> None:
     """Create a job. It is blocked if a blocker is not completed. The caller counts it."""
     state.seq += 1
-    state.append(state.chains, job.chain_id, job.id)
-    if job.key is not None and job.index == 0:
-        state.append(state.keys, (job.type, job.key), job.id)
+    if job.index:
+        state.append(state.chains, job.chain_id, job.id)
+    else:
+        state.set(state.chains, job.id, [job.id])
+        if job.key is not None:
+            state.append(state.keys, (job.type, job.key), job.id)
     if not job.after:
         state.put(create(job, now, state.seq), "created")
         return
