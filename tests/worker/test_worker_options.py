@@ -40,6 +40,8 @@ async def test_a_worker_without_types_is_refused(harness: WorkerHarness) -> None
         harness.worker(types="never")
     with pytest.raises(ValueError, match="concurrency"):
         harness.worker(concurrency=0)
+    with pytest.raises(TypeError, match="concurrency must be an int"):
+        harness.worker(concurrency="5")
     for option in ("lease", "timeout", "poll_interval", "poll_without_wakeups"):
         with pytest.raises(ValueError, match=f"{option} must be more than 0 seconds"):
             harness.worker(**{option: 0})

@@ -10,6 +10,7 @@ from holdfast.client.schedule_changes import Decide, ScheduleChange, change, dec
 from holdfast.core.clock import Micros
 from holdfast.core.schedule import ScheduleDeclaration, ScheduleRecord, changed_record, new_record, read
 from holdfast.core.worker_record import WorkerRecord
+from holdfast.engine.observers import log
 from holdfast.engine.operations import FoundSchedules, GetSchedules, GetWorkers
 from holdfast.engine.procedures import Procedure
 from holdfast.registry.jobs import Jobs
@@ -26,6 +27,14 @@ def declare(
     declared = {name: each for name, each in jobs.declared_schedules.items() if owns(name)}
     if not declared and worker is None:
         return
+    for name, each in declared.items():
+        if each.bound.type.name not in jobs:
+            log.warning(
+                "schedule %r starts jobs of the type %r, which is not in the registry that declares it: workers with "
+                "this registry do not tick it; is a jobs.include(...) missing?",
+                name,
+                each.bound.type.name,
+            )
     found: FoundSchedules = yield GetSchedules(None if worker is not None else tuple(declared))
     records = {stored.name: read(stored.body) for stored in found.schedules}
     decisions = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.client.capability import Capability, SyncCapability
 from holdfast.client.client_calls import ClientCalls
-from holdfast.client.references import job_id
-from holdfast.core.job import Job
+from holdfast.client.references import current_job_id
+from holdfast.core.job import Chain, Job
 from holdfast.engine.operations import GetLimits, LimitReport, SetLimit, SkipJobs
 from holdfast.engine.procedures import Procedure
 from holdfast.registry.limits import check_number
@@ -29,10 +31,10 @@ class LimitMethods(Capability):
         """Return a limit, or the lane with this key, to its declared number. Raises LimitNotFound."""
         await self._run(_reset_limit(self._calls, name, key, reason), None)
 
-    async def skip(self, job: Job | str, *, reason: str | None = None) -> None:
+    async def skip(self, job: Job | Chain[Any] | str, *, reason: str | None = None) -> None:
         """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending.
 
-        A job that holds no order, or was skipped before, does not change.
+        A chain, or its id, means its current job. A job that holds no order, or was skipped before, does not change.
         """
         await self._run(_skip(self._calls, job, reason), None)
 
@@ -55,10 +57,10 @@ class SyncLimitMethods(SyncCapability):
         """Return a limit, or the lane with this key, to its declared number. Raises LimitNotFound."""
         self._run(_reset_limit(self._calls, name, key, reason), None)
 
-    def skip(self, job: Job | str, *, reason: str | None = None) -> None:
+    def skip(self, job: Job | Chain[Any] | str, *, reason: str | None = None) -> None:
         """Skip a failed job in its orders: the jobs behind it run. Raises JobNotFound or NotPending.
 
-        A job that holds no order, or was skipped before, does not change.
+        A chain, or its id, means its current job. A job that holds no order, or was skipped before, does not change.
         """
         self._run(_skip(self._calls, job, reason), None)
 
@@ -77,8 +79,9 @@ def _reset_limit(calls: ClientCalls, name: str, key: str | None, reason: str | N
     yield SetLimit(name, None, key, audit=calls.audit(_what("to the declared number", key, reason)))
 
 
-def _skip(calls: ClientCalls, job: Job | str, reason: str | None) -> Procedure[None]:
-    yield SkipJobs((job_id(job),), audit=calls.audit(reason))
+def _skip(calls: ClientCalls, job: Job | Chain[Any] | str, reason: str | None) -> Procedure[None]:
+    current = yield from current_job_id(job)
+    yield SkipJobs((current,), audit=calls.audit(reason))
 
 
 def _what(number: str, key: str | None, reason: str | None) -> str:

@@ -184,9 +184,9 @@ def _run_now(calls: ClientCalls, subject: Job | Chain[Any] | str, reason: str | 
 
 
 def _delete(
-    calls: ClientCalls, chains: Iterable[Chain[Any] | str], cascade: bool, reason: str | None
+    calls: ClientCalls, chains: Iterable[Chain[Any] | str] | Chain[Any], cascade: bool, reason: str | None
 ) -> Procedure[list[str]]:
-    if isinstance(chains, str):
+    if isinstance(chains, str | Chain):
         chains = [chains]
     ids = tuple(chain_id(chain) for chain in chains)
     deleted: list[str] = yield Delete(ids, cascade, audit=calls.audit(reason))

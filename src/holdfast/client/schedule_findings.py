@@ -11,7 +11,8 @@ from holdfast.engine.operations import Finding
 
 
 def schedule_findings(schedules: Sequence[Schedule], workers: Iterable[LiveWorker]) -> list[Finding]:
-    """Orphaned schedules, and live workers of one registry that declare different schedules."""
+    """Orphaned schedules, schedules that no live worker ticks, and workers that declare different schedules."""
+    workers = tuple(workers)
     found = [
         Finding(
             "warning",
@@ -22,6 +23,18 @@ def schedule_findings(schedules: Sequence[Schedule], workers: Iterable[LiveWorke
         for schedule in schedules
         if schedule.orphaned
     ]
+    served = {type for worker in workers for type in worker.types}
+    if workers:
+        found += [
+            Finding(
+                "warning",
+                f"schedule {schedule.name}",
+                f"no live worker runs {schedule.type}: start one whose registry contains this type. "
+                "Is a jobs.include(...) missing?",
+            )
+            for schedule in schedules
+            if not schedule.orphaned and not schedule.paused and schedule.type not in served
+        ]
     declared: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for worker in workers:
         declared[worker.registry][worker.id] = worker.details.get("schedules", {})

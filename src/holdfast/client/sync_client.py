@@ -248,7 +248,8 @@ class SyncClient(
 
         `output` and `continue_with` are typed by the chain's output, or with an id by the output of `type`. `type` is
         the required type of the current job: WrongJobType if it has another one. A block that calls neither of the
-        two methods leaves the job as it is. Its writes through `current.tx` are committed in any case.
+        two methods leaves the job as it is. Its writes through `current.tx` are committed in any case. A finished chain
+        can be read in the block: only the two methods raise AlreadyCompleted.
         """
         return SyncCompleting(
             self.store, self.jobs, Target.of(chain, type), tx=tx, observers=self.observers, tx_events=self.tx_events

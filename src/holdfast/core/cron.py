@@ -31,6 +31,14 @@ NAMED: Final = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+RANGES: Final = {
+    "minute": "0 to 59",
+    "hour": "0 to 23",
+    "day": "1 to 31, or L for the last day",
+    "month": "1 to 12, or JAN to DEC",
+    "weekday": "0 to 7 (0 and 7 are Sunday), or MON to SUN",
+}
+"""The fields of an expression, in their order, and the values of each."""
 LONGEST_SHIFT: Final = timedelta(hours=3)
 """Clock changes are at most this long. The longest current one is an hour."""
 
@@ -61,10 +69,25 @@ def check_cron(expression: str, zone: ZoneInfo) -> None:
     try:
         next(CronSim(text, to_datetime(0).replace(tzinfo=None)))
     except CronSimError as error:
-        raise ValueError(f"cron expression {expression!r:.60}: {error}") from None
+        raise ValueError(f"cron expression {expression!r:.60}: {_wrong_field(text) or error}") from None
     except StopIteration:
         raise ValueError(f"cron expression {expression!r:.60} never fires: no date matches it") from None
     next(instants(expression, zone, 0))
+
+
+def _wrong_field(text: str) -> str | None:
+    """Which field is invalid, its value, and the values that it may have. None if each field alone is valid."""
+    from cronsim import CronSim, CronSimError
+
+    for place, (name, value) in enumerate(zip(RANGES, text.split(" "), strict=True)):
+        alone = ["*"] * len(RANGES)
+        alone[place] = value
+        try:
+            CronSim(" ".join(alone), to_datetime(0).replace(tzinfo=None))
+        except CronSimError:
+            forms = "lists (1,2), ranges (1-5) and steps (*/2)"
+            return f"the {name} {value!r:.40} is invalid: use {RANGES[name]}, also in {forms}"
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 from holdfast.core.clock import to_datetime
 from holdfast.core.details import lanes_of
 from holdfast.core.explanation import Reason, Situation
 from holdfast.core.lanes import SEPARATOR, Lane, LaneFacts, Track, WaitingJob
 from holdfast.core.record import Record, Status
-
-_AFTER_FAILURE = "later jobs wait until it is retried, deleted or skipped."
 
 
 def lane_reasons(situation: Situation) -> list[Reason]:
@@ -18,7 +18,7 @@ def lane_reasons(situation: Situation) -> list[Reason]:
         return []
     if job.status is Status.FAILED:
         held = [each.lane for each in situation.lanes if each.lane.kind == "order" and each.lane.front == job.chain_id]
-        return [Reason("order", f"It holds the {_named(lane)}: {_AFTER_FAILURE}") for lane in held]
+        return [Reason("order", f"It holds the {_named(lane)}: {_after_failure(job)}") for lane in held]
     weights = {rule.lane: rule.weight for rule in lanes.rules}
     waiting = WaitingJob(job.seq, job.id, job.chain_id, weights=weights)
     track = Track(lanes.track, lanes.type, lanes.priority, lanes.fair, ())
@@ -30,7 +30,9 @@ def _reason(facts: LaneFacts, situation: Situation) -> Reason:
     lane = facts.lane
     named = _named(lane)
     if lane.number == 0:
-        return Reason(lane.kind, f"The {named} is 0: it is paused until its number is set or reset.")
+        name, _, key = lane.id.partition(SEPARATOR)
+        command = shlex.join(["holdfast", "limits", "reset", name, *(("--key", key) if key else ())])
+        return Reason(lane.kind, f"The {named} is 0: it is paused until its number is set or reset (`{command}`).")
     holders = f" Running: {', '.join(facts.holders)}." if facts.holders else ""
     if lane.kind == "limit":
         return Reason("limit", f"The {named} allows {lane.number} at once, and {lane.running} run.{holders}")
@@ -45,8 +47,12 @@ def _in_front(job: Record | None) -> str:
     if job is None or job.status is Status.RUNNING:  # a running one is among the holders
         return ""
     if job.status is Status.FAILED:
-        return f" Job {job.id} failed and holds it: {_AFTER_FAILURE}"
+        return f" Job {job.id} failed and holds it: {_after_failure(job)}"
     return f" Job {job.id} of chain {job.chain_id} is in front of it and is {job.status}."
+
+
+def _after_failure(job: Record) -> str:
+    return f"later jobs wait until it is retried, deleted or skipped (`holdfast skip {job.id}`)."
 
 
 def _named(lane: Lane) -> str:

@@ -221,7 +221,7 @@ def ids_of(chains: Chains, *, option: str) -> tuple[str, ...]:
     """The ids of chains, in order, without duplicates."""
     if chains == ():
         return ()
-    if isinstance(chains, str):
+    if isinstance(chains, str) or not isinstance(chains, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"{option} takes a list of chains or ids: put a single one into a list")
     return tuple(dict.fromkeys(_id_of(chain, option) for chain in chains))
 

@@ -104,6 +104,8 @@ def check_worker(
     """Refuse wrong arguments of `Worker`. The durations in `zero` may be 0."""
     if not isinstance(client, Client):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
         raise TypeError(f"a worker is given an open Client, not a {type(client).__name__}: Worker(Client(store, jobs))")
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"concurrency must be an int, not {type(concurrency).__name__}")
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     check_renewal(lease, renew_interval)

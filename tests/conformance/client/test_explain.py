@@ -151,18 +151,16 @@ async def test_a_failed_job_that_holds_an_order(harness: ClientHarness) -> None:
     await report_live(harness)
 
     explanation = await explained(harness, waiting)
+    later = f"later jobs wait until it is retried, deleted or skipped (`holdfast skip {failing.id}`)."
     assert explanation.reasons == [
         Reason(
             "order",
-            f"The order 'account', key '7' runs one job at a time. Job {failing.id} failed and holds it: "
-            "later jobs wait until it is retried, deleted or skipped.",
+            f"The order 'account', key '7' runs one job at a time. Job {failing.id} failed and holds it: {later}",
         )
     ]
     assert not explanation.claimable
     _, held = (await explained(harness, failing)).reasons
-    assert held == Reason(
-        "order", "It holds the order 'account', key '7': later jobs wait until it is retried, deleted or skipped."
-    )
+    assert held == Reason("order", f"It holds the order 'account', key '7': {later}")
 
     await harness.client.skip(failing.id)
     assert await kinds(harness, failing) == ["finished"]

@@ -72,7 +72,7 @@ async def test_a_failed_job_holds_its_order_until_it_is_skipped(harness: ClientH
     with pytest.raises(JobNotFound):
         await harness.client.skip("unknown")
 
-    await harness.client.skip(failing.job)
+    await harness.client.skip(failing)
 
     await harness.drain()
     found = await harness.client.get(waiting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,24 @@ def test_times_are_numbers_or_timedeltas() -> None:
 def test_invalid_values_are_refused(wrong: Callable[[], Retry], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         wrong()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"initial": "1"},
+        {"maximum": None},
+        {"multiplier": "2"},
+        {"multiplier": timedelta(seconds=2)},
+        {"jitter": True},
+        {"max_attempts": "5"},
+        {"max_attempts": 2.5},
+        {"max_attempts": True},
+    ],
+)
+def test_values_of_the_wrong_type_are_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=f"Retry: {next(iter(wrong))} must be"):
+        Retry(**wrong)
 
 
 def test_max_attempts_may_be_unlimited() -> None:

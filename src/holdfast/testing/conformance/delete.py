@@ -156,6 +156,21 @@ async def hundreds_of_chains_are_deleted_by_one_operation(harness: Harness) -> N
     assert await harness.everything() == []
 
 
+async def a_new_job_comes_after_the_deleted_ones(harness: Harness) -> None:
+    """A reader that has seen the number of a job finds all later jobs behind it."""
+    job = await harness.claimed()
+    newest = await harness.started(new_job("other"))
+    await harness.perform(Delete((newest.id,)))
+    second = next_job(job)
+    await harness.settled(continued(job, second))
+    [continuation] = await harness.perform(GetJobs((second.id,)))
+
+    assert continuation is not None
+    assert continuation.seq > newest.seq
+    await harness.perform(Delete((job.id,)))
+    assert (await harness.started()).seq > continuation.seq
+
+
 async def a_concurrent_delete_or_a_start_that_waits_for_the_chain_is_refused(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(20):
