@@ -18,7 +18,9 @@ from msgspec import inspect
 from holdfast.codec.annotations import has_abstract_sequence, members, name_of, unenforced
 from holdfast.codec.storable_values import (
     DEFAULT_LIMIT,
+    ESCAPED_NUL,
     MAX_DEPTH,
+    SHORT,
     difference,
     exceeds_limits,
     may_be_unstorable,
@@ -90,13 +92,17 @@ class TypeCodec:
         self.limit = limit
         self._properties = properties_of(annotation)
         self._simple = self._properties == TypeProperties()
+        self._short = min(SHORT, limit + 1) if self._simple else 0
+        """Bytes. Most outputs are shorter, and need no call of `is_safe`."""
         self._sequences = has_abstract_sequence(annotation)
         self.decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_custom)
 
     def encode(self, value: Any, /) -> bytes:
         try:
             payload = ENCODER.encode(value)
-            if self.decoder.decode(payload) == value and self.is_safe(payload, value):
+            if self.decoder.decode(payload) == value and (
+                (len(payload) < self._short and ESCAPED_NUL not in payload) or self.is_safe(payload, value)
+            ):
                 return payload
         except Exception:  # noqa: S110 - the slow path reports the reason
             pass

@@ -26,7 +26,10 @@ MAX_DEPTH = 64
 
 # Translation tables and literal prefixes are several times faster than one regular expression.
 _DIGITS_TO_ZERO = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
-_LONG_RUN = b"0" * 19
+SHORT = 19
+"""Bytes. A shorter payload cannot contain a too large integer."""
+_LONG_RUN = b"0" * SHORT
+ESCAPED_NUL = b"\\u0000"
 _NAIVE = re.compile(rb'T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"')
 _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -35,9 +38,9 @@ _DEPTH_CHANGE = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 def may_be_unstorable(payload: bytes) -> bool:
     """Whether the text may contain a NUL or a too large integer. Cheap; True may be a false alarm, False never is."""
-    if b"\\u0000" in payload:
+    if ESCAPED_NUL in payload:
         return True
-    return len(payload) >= len(_LONG_RUN) and _LONG_RUN in payload.translate(_DIGITS_TO_ZERO)
+    return len(payload) >= SHORT and _LONG_RUN in payload.translate(_DIGITS_TO_ZERO)
 
 
 def maybe_naive(payload: bytes) -> bool:

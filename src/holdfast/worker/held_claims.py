@@ -118,8 +118,8 @@ class HeldClaims:
     def remove(self, held_claim: HeldClaim) -> None:
         with self._lock:
             # After a lost lease the same worker may have claimed the job again, with another token.
-            if self._by_id.get(held_claim.record.id) is held_claim:
-                del self._by_id[held_claim.record.id]
+            if self._by_id.get(job_id := held_claim.record.id) is held_claim:
+                del self._by_id[job_id]
 
     def get(self, job_id: str) -> HeldClaim | None:
         return self._by_id.get(job_id)

@@ -239,7 +239,7 @@ class Runner:
         options = held_claim.options
         settlement = settle(
             held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout,
-            ahead=int(held_claim.ahead * SECOND),
+            ahead=int(held_claim.ahead * SECOND) if held_claim.ahead else 0,
         )  # fmt: skip
         if call is not None and call.completion.keep is not None:
             settlement = replace(settlement, keep=call.completion.keep)
