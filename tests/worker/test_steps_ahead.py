@@ -95,7 +95,7 @@ async def test_a_completion_that_may_be_written_later_is_written_in_time(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other slots are occupied, and more jobs wait for them: nothing else ends."""
-    monkeypatch.setattr("holdfast.worker.ahead_size.MOST", 10)
+    monkeypatch.setattr(Store, "most_held", 10)
     steps = WithSteps(store, clock)
     end = asyncio.Event()
 

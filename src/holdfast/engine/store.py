@@ -96,6 +96,10 @@ class Store(ABC):
     sharded: ClassVar[bool] = False
     """Whether the jobs lie in several stores, which `shards` returns."""
 
+    most_held: ClassVar[int] = 500
+    """A worker claims ahead only while it holds at most this many jobs, including the running ones. A larger number
+    does not lower the cost of a claim per job."""
+
     @property
     def shards(self) -> Sequence[Store]:
         """The stores that keep the jobs: this one, unless it is sharded."""

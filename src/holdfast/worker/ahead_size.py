@@ -11,8 +11,6 @@ WINDOW = 0.02
 STORE_WINDOW = 0.05
 """The same for types whose attempts wait for the store. Claims and the writes of these attempts use the same disk, so
 claims should be few."""
-MOST = 500
-"""A worker claims ahead only while it holds at most this many jobs, including the running ones."""
 ENGINE_SECONDS = 0.00005
 """Assumed cost of an attempt without its handler, until the rate of the queue is measured."""
 
@@ -36,8 +34,8 @@ class Room(NamedTuple):
 NO_ROOM = Room(0)
 
 
-def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float | None) -> int:
-    """How many jobs will begin within the window.
+def ahead_size(most: int, moving: int, longest: Estimate, interval: float | None) -> int:
+    """How many jobs will begin within the window, at most this many.
 
     `moving`: slots that are free, or that a fast attempt occupies. `longest`: the seconds of the longest fast attempt.
     `interval`: the measured seconds between two starts. If it is None, the calculation assumes that one handler runs at
@@ -47,4 +45,4 @@ def ahead_size(concurrency: int, moving: int, longest: Estimate, interval: float
     window = STORE_WINDOW if waiting else WINDOW
     by_rate = window / (interval or longest.handler + waiting / moving + ENGINE_SECONDS)
     by_slots = window * moving / max(longest.handler, ENGINE_SECONDS)
-    return max(0, int(min(by_rate, by_slots, MOST - concurrency)))
+    return max(0, int(min(by_rate, by_slots, most)))

@@ -41,11 +41,13 @@ class Slots:
         steps: StepStore,
         *,
         concurrency: int,
+        most_held: int,
         job_delay: float,
         stopping: asyncio.Event,
         freed: Callable[[], None],
     ) -> None:
         self.concurrency = concurrency
+        self._most_ahead = most_held - concurrency
         self.tasks: dict[asyncio.Task[None], HeldClaim] = {}
         self.ahead = AheadQueue()
         self._refill_at = -1
@@ -94,7 +96,7 @@ class Slots:
         for each in self.tasks.values():
             moving += each.record.type in fast and now - each.begun - each.ahead < OVERDUE
         longest = Estimate(*map(max, zip(*fast.values(), strict=True)))
-        return ahead_size(self.concurrency, moving, longest, self.ahead.interval) if moving else 0
+        return ahead_size(self._most_ahead, moving, longest, self.ahead.interval) if moving else 0
 
     @property
     def _may_claim(self) -> bool:

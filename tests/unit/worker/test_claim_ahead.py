@@ -11,7 +11,7 @@ from holdfast.core.record import Record
 from holdfast.testing.builders import new_job
 from holdfast.worker import ahead, durations
 from holdfast.worker.ahead import AheadQueue
-from holdfast.worker.ahead_size import MOST, STORE_WINDOW, WINDOW, ahead_size
+from holdfast.worker.ahead_size import STORE_WINDOW, WINDOW, ahead_size
 from holdfast.worker.durations import FAST, FORGOTTEN_AFTER, Durations, Estimate
 from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.run_options import RunOptions, WorkerDefaults
@@ -112,23 +112,23 @@ def test_a_slow_store_does_not_make_a_handler_with_steps_slow(time: Time) -> Non
 
 
 def test_the_number_follows_the_measured_rate() -> None:
-    def size(concurrency: int, moving: int, seconds: float, interval: float | None) -> int:
-        return ahead_size(concurrency, moving, Estimate(seconds, seconds), interval)
+    def size(moving: int, seconds: float, interval: float | None, *, most: int = 490) -> int:
+        return ahead_size(most, moving, Estimate(seconds, seconds), interval)
 
-    assert size(10, 10, 0.001, None) == int(WINDOW / 0.00105)
-    assert size(10, 10, 0.001, 0.0001) == 10 * WINDOW / 0.001
-    assert size(10, 5, 0.001, 0.0001) == 5 * WINDOW / 0.001
-    assert size(10, 10, 0.00001, 0.00001) == MOST - 10
-    assert size(10, 10, 0.01, 0.5) == 0
-    assert size(MOST + 1, 10, 0.00001, None) == 0
+    assert size(10, 0.001, None) == int(WINDOW / 0.00105)
+    assert size(10, 0.001, 0.0001) == 10 * WINDOW / 0.001
+    assert size(5, 0.001, 0.0001) == 5 * WINDOW / 0.001
+    assert size(10, 0.00001, 0.00001) == 490
+    assert size(10, 0.01, 0.5) == 0
+    assert size(10, 0.00001, None, most=-1) == 0
 
 
 def test_more_jobs_with_steps_are_claimed_ahead() -> None:
     plain, with_steps = Estimate(0.0001, 0.0001), Estimate(0.0301, 0.0001)
 
-    assert ahead_size(10, 10, plain, 0.001) == int(WINDOW / 0.001)
-    assert ahead_size(10, 10, with_steps, 0.001) == int(STORE_WINDOW / 0.001)
-    assert ahead_size(10, 10, with_steps, None) == int(STORE_WINDOW / 0.00315)  # ten of them wait at once
+    assert ahead_size(490, 10, plain, 0.001) == int(WINDOW / 0.001)
+    assert ahead_size(490, 10, with_steps, 0.001) == int(STORE_WINDOW / 0.001)
+    assert ahead_size(490, 10, with_steps, None) == int(STORE_WINDOW / 0.00315)  # ten of them wait at once
 
 
 def test_better_jobs_begin_first() -> None:

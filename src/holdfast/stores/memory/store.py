@@ -20,6 +20,8 @@ R = TypeVar("R")
 class MemoryStore(Store):
     """Jobs in the memory of this process: for tests, and for work that may be lost."""
 
+    most_held = 100  # a claim has no round trip, so larger claims are not cheaper
+
     def __init__(self, name: str = "memory://", *, clock: Clock | None = None, wakeups: Wakeups | None = None) -> None:
         self.name = name
         self.wakeups = LocalWakeups() if wakeups is None else wakeups
