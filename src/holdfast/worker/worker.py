@@ -203,7 +203,8 @@ class Worker:
         )  # fmt: skip
         return Slots(
             runner, self._held_claims, Durations(self._options.values()), self._steps, concurrency=self.concurrency,
-            most_held=self._store.most_held, job_delay=job_delay, stopping=self._stopping, freed=self._claim_loop.slot_freed,
+            most_held=self._store.most_held, job_delay=job_delay, stopping=self._stopping,
+            freed=self._claim_loop.slot_freed,
         )  # fmt: skip
 
     async def _wait_until_done(self, work: asyncio.Task[None]) -> None:
