@@ -38,6 +38,22 @@ def plan_of(
     return found
 
 
+def generic_plan(store: PostgresStore, connection: psycopg.Connection, text: str) -> dict[str, Any]:
+    """The plan that a session keeps for a statement and any parameters. The statement is not executed."""
+    rendered = Renderer.of(store.schema, Style.NUMBERED)(text.replace("/* narrowed */", ""))
+    nulls = f"({', '.join('null' for _ in rendered.names)})" if rendered.names else ""
+    with connection.transaction(force_rollback=True):
+        passed = {f"holdfast_claim.{name}": f"{{{','.join(map(str, range(500)))}}}" for name in ("tracks", "lanes")}
+        for name, value in {**PLANNER, "plan_cache_mode": "force_generic_plan", **passed}.items():
+            connection.execute("select set_config(%s, %s, true)", (name, value), prepare=False)
+        connection.execute(b"prepare planned as " + rendered.encoded, prepare=False)
+        row = connection.execute(f"explain (format json) execute planned{nulls}".encode(), prepare=False).fetchone()
+        connection.execute("deallocate planned", prepare=False)
+    assert row is not None
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
+
+
 def rows_of(
     store: PostgresStore, connection: psycopg.Connection, text: str, parameters: Mapping[str, Any]
 ) -> list[Any]:

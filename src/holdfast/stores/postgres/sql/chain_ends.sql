@@ -23,18 +23,20 @@ returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker, job.
        counted.chain_ids, job.on_blocker_failure, job.open_blockers
 
 -- broken_dependents: blocked jobs that change if this chain fails or is cancelled.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 select job.seq, job.id, job.on_blocker_failure
   from holdfast.blocker
   join holdfast.job on job.id = blocker.job_id
- where blocker.chain_id = :chain_id::text and job.status = 'blocked' and job.on_blocker_failure <> 'wait'
+ where blocker.chain_id = :chain_id::text and job.status || '' = 'blocked' and job.on_blocker_failure <> 'wait'
  order by job.seq
 
 -- fail_blocked: fail locked blocked jobs because of a blocker.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with failed as (
     update holdfast.job
        set status = 'failed', error = :error::bytea, finished_at = :now::bigint, expires_at = :now::bigint + job.keep,
            fingerprint = 'BlockerFailed:' || job.type
-     where job.seq = any(:seqs::bigint[]) and job.status = 'blocked'
+     where job.seq = any(:seqs::bigint[]) and job.status || '' = 'blocked'
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker, job.awaited, job.fingerprint,
               job.details is not null as detailed
 ), counters as (
@@ -50,11 +52,12 @@ select failed.seq, failed.id, failed.chain_id, failed.type, failed.attempt, fail
   from failed
 
 -- cancel_waiting: cancel locked blocked jobs that wait for a failure, because their blockers completed.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with cancelled as (
     update holdfast.job
        set status = 'cancelled', error = :error::bytea, open_blockers = 0, finished_at = :now::bigint,
            expires_at = :now::bigint + job.keep
-     where job.seq = any(:seqs::bigint[]) and job.status = 'blocked'
+     where job.seq = any(:seqs::bigint[]) and job.status || '' = 'blocked'
     returning job.seq, job.id, job.chain_id, job.type, job.awaited
 ), counters as (
     insert into holdfast.counter_change (type, minute, kind, number)
@@ -63,14 +66,16 @@ with cancelled as (
 select cancelled.seq, cancelled.id, cancelled.chain_id, cancelled.type, cancelled.awaited from cancelled
 
 -- unblock_waiting: make locked blocked jobs pending, because the failure or the ends that they waited for have happened.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 update holdfast.job
    set status = 'pending', open_blockers = 0, scheduled_at = greatest(job.scheduled_at, :now::bigint)
- where job.seq = any(:seqs::bigint[]) and job.status = 'blocked'
+ where job.seq = any(:seqs::bigint[]) and job.status || '' = 'blocked'
 returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
 
 -- count_ends: decrement the open blockers of locked blocked jobs that wait for ends.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 update holdfast.job set open_blockers = job.open_blockers - 1
- where job.seq = any(:seqs::bigint[]) and job.status = 'blocked'
+ where job.seq = any(:seqs::bigint[]) and job.status || '' = 'blocked'
 returning job.seq, job.id, job.open_blockers
 
 -- set_open_blockers: write how many blockers a locked job waits for.

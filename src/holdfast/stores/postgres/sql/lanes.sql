@@ -131,6 +131,7 @@ select first.*, (select job.scheduled_at from holdfast.job
        for update skip locked) first
 
 -- order_jobs: lock the pending jobs of the chains at the front of orders, due or not.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with wanted as materialized (
     select front.chain from json_array_elements_text(:chains::json) front (chain)
 ), first as materialized (
@@ -140,7 +141,7 @@ with wanted as materialized (
         select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
                case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
           from holdfast.job
-         where job.id = wanted.chain and job.chain_index = 0 and job.status = 'pending' and job.track is not null
+         where job.id = wanted.chain and job.chain_index = 0 and job.status || '' = 'pending' and job.track is not null
            for update skip locked) found
 ), later as materialized (
     select found.*
@@ -149,7 +150,7 @@ with wanted as materialized (
         select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted,
                case when strpos(job.details, '"weight"') > 0 then job.details end, job.scheduled_at, job.type
           from holdfast.job
-         where job.chain_id = wanted.chain and job.chain_index > 0 and job.status = 'pending' and job.track is not null
+         where job.chain_id = wanted.chain and job.chain_index > 0 and job.status || '' = 'pending' and job.track is not null
            for update skip locked) found
 )
 select * from first union all select * from later

@@ -1,4 +1,5 @@
 -- progress: write the progress of an attempt. Returns the state of the job.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -6,7 +7,7 @@ with clock as materialized (
 ), progressed as (
     update holdfast.job
        set progress = :fraction::float8, progress_note = :note::text
-     where job.id = :id::text and job.status = 'running' and job.token = :token::text
+     where job.id = :id::text and job.status || '' = 'running' and job.token = :token::text
     returning job.id, job.chain_id, job.type, job.attempt, job.worker
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)

@@ -1,6 +1,7 @@
 -- reap_expired: lock running jobs of these types with an expired lease, oldest first.
 -- Jobs that are being settled or renewed are locked by others and skipped.
 -- The last column has the skipped jobs. There is one row even if no job was locked.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with expired as materialized (
     select job.seq
       from holdfast.job
@@ -12,7 +13,7 @@ with expired as materialized (
       from holdfast.job
       join holdfast.record on record.seq = job.seq
      where job.seq = any(array(select expired.seq from expired))
-       and job.status = 'running' and job.leased_until <= :now::bigint
+       and job.status || '' = 'running' and job.leased_until <= :now::bigint
      order by job.leased_until, job.seq
      limit :limit::bigint
        for update of job skip locked

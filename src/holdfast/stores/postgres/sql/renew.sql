@@ -1,6 +1,7 @@
 -- renew: extend leases. Returns the state of the jobs.
 -- skip locked: a row that is being settled or reaped is not waited for, because that would delay all other renewals.
 -- The last column says whether the lease was renewed.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), asked as materialized (
@@ -9,7 +10,7 @@ with clock as materialized (
     select found.seq
       from asked
      cross join lateral (
-        select job.seq from holdfast.job where job.id = asked.id and job.status = 'running' for no key update skip locked) found
+        select job.seq from holdfast.job where job.id = asked.id and job.status || '' = 'running' for no key update skip locked) found
 ), renewed as (
     update holdfast.job
        set leased_until = clock.now + asked.lease, renewed_at = clock.now

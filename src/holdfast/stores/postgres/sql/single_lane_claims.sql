@@ -68,6 +68,7 @@ select set_config('holdfast_claim.tracks', coalesce(kept.tracks, '{}'), true), s
 -- The position of a job that is the first of its chain, or whose order ends with the job, is its seq.
 -- Tracks by ctid: the previous statement has locked them. Jobs by seq: a job may get a new row version after the snapshot of this statement, and
 -- its lock then returns the new ctid, which an update by ctid would not find. A track without another job is deleted only if its job was claimed.
+-- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
 with recursive moment as materialized (
     select holdfast.clock(:now::bigint) as now, holdfast.clock(null) * 4096 + 2048 as turn
 ), terms as materialized (
@@ -116,7 +117,7 @@ with recursive moment as materialized (
      cross join lateral (
         select job.seq
           from holdfast.job
-         where job.seq = front.position and job.status = 'pending' and job.track = roomy.track and job.scheduled_at <= moment.now
+         where job.seq = front.position and job.status || '' = 'pending' and job.track = roomy.track and job.scheduled_at <= moment.now
            for update skip locked) found
      where roomy.kind = 'order'
 ), chosen as materialized (
@@ -154,7 +155,7 @@ with recursive moment as materialized (
            leased_until = moment.now + terms.lease, renewed_at = moment.now, started_at = moment.now,
            progress = null, progress_note = null, lane = chosen.lane
       from chosen, terms, moment
-     where (select complete.fits from complete) and job.seq = chosen.seq and job.status = 'pending' and terms.type = chosen.type
+     where (select complete.fits from complete) and job.seq = chosen.seq and job.status || '' = 'pending' and terms.type = chosen.type
     returning {record}
 ), turned as (
     update holdfast.track set turn = moment.turn + served.place

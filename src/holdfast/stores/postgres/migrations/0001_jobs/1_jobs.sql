@@ -75,6 +75,9 @@ create table holdfast.job (
 -- Without statistics the planner assumes that some jobs have each status, and that some have lanes. With those of a queue
 -- that was empty when they were collected, it would read all pending or all running jobs to find one of them by its id.
 alter table holdfast.job alter column status set statistics 0, alter column track set statistics 0;
+-- After a vacuum of an empty queue the planner believes that the partial indexes below are empty, whatever their size is. It would
+-- then read all of their entries to find one job by its id. So statements that find jobs by id or seq compare `status || ''`,
+-- which no partial index has.
 
 create unique index job_id on holdfast.job (id);
 -- Jobs with lanes have a track, so that claims of other jobs do not read them.
