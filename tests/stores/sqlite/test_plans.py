@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.core.ids import new_token
 from holdfast.core.record import Status
 from holdfast.engine.operations import ClaimJobs, Filter, ListJobs, Settle, Start, TypeTerms
 from holdfast.stores.sql.plan import PlanContext, Statement
@@ -16,6 +17,7 @@ from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import list_jobs
 from holdfast.testing.builders import completed, new_job
+from holdfast.testing.lanes import laned, limit, order
 
 DUE = "INDEX holdfast_job_due (status=? AND type=? AND track_seq=?"
 
@@ -67,6 +69,17 @@ def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
     connection.close()
 
 
+_TYPES = (TypeTerms("resize", 60_000_000, 25),)
+
+
+def _drain(store: SqliteStore) -> None:
+    store.perform_sync(Start(tuple(new_job() for _ in range(3000))))
+    for rule in (limit, order):
+        store.perform_sync(Start(tuple(laned(rule(key=str(number % 200))) for number in range(600))))
+    while claimed := store.perform_sync(ClaimJobs(_TYPES, 1000, "worker", new_token())):
+        store.perform_sync(Settle(tuple(completed(job) for job in claimed)))
+
+
 def explain(connection: sqlite3.Connection, sql: str) -> str:
     lists = dict.fromkeys(("ids", "types", "seqs", "exclude", "chains", "tracks"), "[]")
     named = re.findall(r":(\w+)", sql)
@@ -85,6 +98,21 @@ def test_a_hot_statement_uses_its_index(name: str, connection: sqlite3.Connectio
 @pytest.mark.parametrize("name", SORTED_BY_INDEX)
 def test_the_order_comes_from_the_index(name: str, connection: sqlite3.Connection) -> None:
     assert "TEMP B-TREE" not in explain(connection, SQL[name])
+
+
+@pytest.mark.parametrize("pending", [0, 3])
+def test_statistics_of_a_drained_queue_do_not_change_the_plans(
+    pending: int, store: SqliteStore, connection: sqlite3.Connection
+) -> None:
+    """An application may collect them by ANALYZE or PRAGMA optimize."""
+    _drain(store)
+    store.perform_sync(Start(tuple(laned(limit(key=str(number))) for number in range(pending))))
+    store.perform_sync(Start(tuple(new_job() for _ in range(pending))))
+
+    connection.execute("analyze")
+
+    assert [name for name, index in BY_INDEX.items() if index not in explain(connection, SQL[name])] == []
+    assert [name for name in SORTED_BY_INDEX if "TEMP B-TREE" in explain(connection, SQL[name])] == []
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.COMPLETED])
