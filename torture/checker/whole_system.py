@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from holdfast.worker.ahead_size import MOST
+from holdfast.engine.store import Store
 from torture.checker.claim_order import check_claim_order
 from torture.checker.counters import check_counters
 from torture.checker.execution import spread, weigh_excuses
@@ -132,7 +132,7 @@ def _check_claims(tally: Tally, evidence: Evidence) -> None:
     taken = Counter((claim.token, claim.tx, claim.worker) for claim in evidence.changes if is_claim(claim))
     for (token, _, worker), number in taken.items():
         # Supervised workers write no notes.
-        limit = asked.get(token or "", max(evidence.facts.concurrency, MOST))
+        limit = asked.get(token or "", max(evidence.facts.concurrency, Store.most_held))
         reported = f"{worker} claimed {number} jobs at once with {token}, limit {limit}"
         if number > limit:
             tally.broken(reported, by_audit=True)
