@@ -28,6 +28,7 @@ from tests.stores.postgres.waiting import wait_until_blocked
 from tests.waiting import wait_until
 
 LANES = 6
+WAITING = b"select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 
 @pytest.fixture
@@ -51,6 +52,15 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Instruction]:
 def claim(store: PostgresStore, number: int = LANES, *types: str) -> list[Record]:
     terms = tuple(TypeTerms(type, 60_000_000, 25) for type in types or ("resize",))
     return store.perform_sync(ClaimJobs(terms, number, "worker", new_token()))
+
+
+def waiting_claim() -> str:
+    """The claim waits for a lock after its statement has read the time, so after it has got its snapshot."""
+    wait = "pg_advisory_xact_lock(5)::text is null as waited"
+    time = "with recursive moment as materialized ( select "
+    claims = claim_single_lanes._CLAIM  # pyright: ignore[reportPrivateUsage]
+    assert time in claims
+    return claims.replace(time, f"{time}{wait}, ")
 
 
 def start(store: PostgresStore, lane: Callable[..., LaneRule], *, jobs: int = 1, type: str = "resize") -> None:
@@ -151,6 +161,37 @@ def test_a_claim_waits_for_another_one_that_has_locked_a_lane(
     assert isinstance(sent[-1], Commit)
 
 
+@pytest.mark.parametrize("lane", [limit, order])
+def test_two_types_that_share_lanes_do_not_exceed_their_limits(
+    store: PostgresStore,
+    sent: list[Instruction],
+    connection: psycopg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    lane: Callable[..., LaneRule],
+) -> None:
+    """The first claim waits after its second statement has got its snapshot. The second claim finds the lanes locked."""
+    threads = ThreadPoolExecutor(2)
+    start(store, lane)
+    start(store, lane, type="publish")
+    store.perform_sync(Start((laned(lane(key="admits"), type="other"),)))
+    assert len(claim(store, 1, "other")) == 1  # and admits the tracks of the other types
+    with monkeypatch.context() as patched:
+        patched.setattr(claim_single_lanes, "_CLAIM", waiting_claim())
+        connection.execute("select pg_advisory_lock(5)")
+        first = threads.submit(claim, store, LANES, "resize")
+        wait_until_blocked(connection, first.done)
+    sent.clear()
+
+    second = threads.submit(claim, store, LANES, "publish")
+    wait_until(lambda: connection.execute(WAITING).fetchall() == [(2,)])
+
+    kinds = [type(each) for each in sent]
+    connection.execute("select pg_advisory_unlock(5)")
+    assert (len(first.result()), len(second.result())) == (LANES, 0)
+    assert Pipeline in kinds
+    assert kinds[-1] is not Pipeline, "a pipeline must not wait: the server would commit it later"
+
+
 def test_a_job_that_is_locked_is_not_waited_for(
     store: PostgresStore, sent: list[Instruction], connection: psycopg.Connection
 ) -> None:
@@ -176,12 +217,7 @@ def test_a_job_that_gets_a_new_row_version_during_the_claim_is_claimed(
     monkeypatch: pytest.MonkeyPatch,
     lane: Callable[..., LaneRule],
 ) -> None:
-    """The claim waits after its statement has read the time, so after it has got its snapshot."""
-    wait = "pg_advisory_xact_lock(5)::text is null as waited"
-    time = "with recursive moment as materialized ( select "
-    claims = claim_single_lanes._CLAIM  # pyright: ignore[reportPrivateUsage]
-    assert time in claims
-    monkeypatch.setattr(claim_single_lanes, "_CLAIM", claims.replace(time, f"{time}{wait}, "))
+    monkeypatch.setattr(claim_single_lanes, "_CLAIM", waiting_claim())
     start(store, lane)
     store.perform_sync(Start((laned(lane(key="new")),)))
     connection.execute("select pg_advisory_lock(5)")

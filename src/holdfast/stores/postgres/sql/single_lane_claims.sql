@@ -5,6 +5,8 @@
 -- single_lanes_lock: lock the best ready tracks and their lanes, and keep their ids for the next statement.
 -- Also takes the changes of lanes, if no track waits for them: see lane_changes and lanes_waking.
 -- The tracks are kept only if they fill the claim, have the same priority, and each has one lane, which no other one has.
+-- skip locked: the server has already received the commit. If it waited, it would claim the jobs even if the client has given up. The
+-- general statements wait instead.
 with moment as materialized (
     select holdfast.clock(:now::bigint) as now, age(pg_snapshot_xmin(pg_current_snapshot())::xid) as oldest
 ), change as materialized (
@@ -52,7 +54,7 @@ with moment as materialized (
 ), locked as materialized (
     select held.lane
       from (select best.lane from best, alike where alike.fits order by best.lane) wanted
-     cross join lateral (select lane.lane from holdfast.lane where lane.lane = wanted.lane for update) held
+     cross join lateral (select lane.lane from holdfast.lane where lane.lane = wanted.lane for update skip locked) held
 ), kept as (
     select array_agg(best.track order by best.turn)::text as tracks, array_agg(best.lane order by best.turn)::text as lanes
       from best
