@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -37,6 +38,7 @@ def _document(client: SyncClient, job: Record) -> Document:
         explanation = client.explain(job.id)
         if explanation is not None and explanation.job.id == job.id and explanation.messages:
             waits = f"job {job.id} still waits for {awaited(explanation.messages)}"
-            error = f"{waits}: send it with `holdfast send {job.chain_id} {explanation.messages[0]} JSON`"
+            command = shlex.join(["holdfast", "send", job.chain_id, explanation.messages[0], "JSON"])
+            error = f"{waits}: send it with `{command}`"
             return {**status_document(job.status), "error": error}
     return status_document(job.status)

@@ -72,7 +72,12 @@ class OperatingMethods(Capability):
         return await self._run(_run_now(self._calls, job, reason), tx, _made_due)
 
     async def delete(
-        self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, reason: str | None = None, tx: Any = None
+        self,
+        chains: Iterable[Chain[Any] | str] | Chain[Any] | str,
+        *,
+        cascade: bool = False,
+        reason: str | None = None,
+        tx: Any = None,
     ) -> list[str]:
         """Delete chains atomically and return the ids that existed. `cascade` deletes their blockers too."""
         return await self._run(_delete(self._calls, chains, cascade, reason), tx, _deleted)
@@ -125,7 +130,12 @@ class SyncOperatingMethods(SyncCapability):
         return self._run(_run_now(self._calls, job, reason), tx, _made_due)
 
     def delete(
-        self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, reason: str | None = None, tx: Any = None
+        self,
+        chains: Iterable[Chain[Any] | str] | Chain[Any] | str,
+        *,
+        cascade: bool = False,
+        reason: str | None = None,
+        tx: Any = None,
     ) -> list[str]:
         """Delete chains atomically and return the ids that existed. `cascade` deletes their blockers too."""
         return self._run(_delete(self._calls, chains, cascade, reason), tx, _deleted)
@@ -184,7 +194,7 @@ def _run_now(calls: ClientCalls, subject: Job | Chain[Any] | str, reason: str | 
 
 
 def _delete(
-    calls: ClientCalls, chains: Iterable[Chain[Any] | str] | Chain[Any], cascade: bool, reason: str | None
+    calls: ClientCalls, chains: Iterable[Chain[Any] | str] | Chain[Any] | str, cascade: bool, reason: str | None
 ) -> Procedure[list[str]]:
     if isinstance(chains, str | Chain):
         chains = [chains]

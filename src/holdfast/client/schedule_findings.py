@@ -23,14 +23,14 @@ def schedule_findings(schedules: Sequence[Schedule], workers: Iterable[LiveWorke
         for schedule in schedules
         if schedule.orphaned
     ]
-    served = {type for worker in workers for type in worker.types}
+    served = {type for worker in workers for type in (*worker.types, *worker.details.get("external", ()))}
     if workers:
         found += [
             Finding(
                 "warning",
                 f"schedule {schedule.name}",
-                f"no live worker runs {schedule.type}: start one whose registry contains this type. "
-                "Is a jobs.include(...) missing?",
+                f"no live worker ticks it, because none has the type {schedule.type}: start one whose registry "
+                "contains this type. Is a jobs.include(...) missing?",
             )
             for schedule in schedules
             if not schedule.orphaned and not schedule.paused and schedule.type not in served

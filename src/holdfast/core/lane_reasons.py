@@ -52,7 +52,7 @@ def _in_front(job: Record | None) -> str:
 
 
 def _after_failure(job: Record) -> str:
-    return f"later jobs wait until it is retried, deleted or skipped (`holdfast skip {job.id}`)."
+    return f"later jobs wait until it is retried, deleted or skipped (`{shlex.join(['holdfast', 'skip', job.id])}`)."
 
 
 def _named(lane: Lane) -> str:

@@ -7,6 +7,7 @@ not paused, and no other condition prevents it, such as a full lane. Each of the
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from datetime import datetime
 
@@ -78,7 +79,8 @@ def _message(situation: Situation) -> list[Reason]:
         return []
     named = ", ".join(f"`{name}`" for name in names[:NAMED_MESSAGES]) + (", ..." if names[NAMED_MESSAGES:] else "")
     text = f"It waits for {'the message' if len(names) == 1 else 'one of the messages'} {named}"
-    text += f" (`holdfast send {job.chain_id} {names[0] if len(names) == 1 else 'NAME'} JSON`)."
+    command = shlex.join(["holdfast", "send", job.chain_id, names[0] if len(names) == 1 else "NAME", "JSON"])
+    text += f" (`{command}`)."
     if job.scheduled_at >= NEVER:
         return [Reason("message", text)]
     until = to_datetime(job.scheduled_at)

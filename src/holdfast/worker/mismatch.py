@@ -23,7 +23,7 @@ def arguments_of(record: Record, job_type: AnyJobType) -> tuple[tuple[Any, ...],
     """The handler's arguments. Raises InputMismatch if the input does not match the signature in this process."""
     # This runs for every job, so it avoids the cost of the context manager below.
     try:
-        return job_type.arguments(record.input)
+        return job_type.arguments(record.input)  # not of the signature: a queue has its own codec
     except PayloadRefused as refusal:
         raise InputMismatch(refusal) from refusal
 

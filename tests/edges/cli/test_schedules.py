@@ -154,13 +154,14 @@ def test_a_schedule_whose_type_no_worker_runs_is_reported(caplog: pytest.LogCapt
 
     with SyncClient(MemoryStore(), declaring, migrate=True) as client:
         served = schedule_findings(client.schedules(), [_worker("one", "{}")])
+        served += schedule_findings(client.schedules(), [_worker("one", '{"external": ["add"]}', types=())])
         (finding,) = schedule_findings(client.schedules(), [_worker("one", "{}", types=("other",))])
 
     assert "'foreign'" in caplog.text
     assert "jobs.include" in caplog.text
     assert served == []
     assert (finding.level, finding.subject) == ("warning", "schedule foreign")
-    assert "no live worker runs add" in finding.detail
+    assert "none has the type add" in finding.detail
 
 
 def _worker(id: str, details: str, *, registry: str = "shop", types: tuple[str, ...] = ("add",)) -> LiveWorker:

@@ -169,7 +169,7 @@ def test_two_types_that_share_lanes_do_not_exceed_their_limits(
     monkeypatch: pytest.MonkeyPatch,
     lane: Callable[..., LaneRule],
 ) -> None:
-    """The first claim waits after its second statement has got its snapshot. The second claim finds the lanes locked."""
+    """The first claim waits after its second statement has got its snapshot. So the second claim finds locked lanes."""
     threads = ThreadPoolExecutor(2)
     start(store, lane)
     start(store, lane, type="publish")

@@ -16,10 +16,11 @@ from holdfast.errors import ChainNotFound
 from holdfast.stores.drivers.aio_sqlite import REQUEST
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.connection.threads import ThreadPool
-from holdfast.stores.sqlite.wal.wal import PREALLOCATE_AFTER
+from holdfast.stores.sqlite.wal.wal import PREALLOCATE_AFTER, Wal
 from holdfast.stores.sqlite.wal.wal_preallocation import LENGTH
 from holdfast.testing.builders import new_job
 from tests.stores.sqlite.app_connections import ASYNC, BLOCKING, begun, connection, manual, plain, session
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("kind", BLOCKING)
@@ -176,6 +177,30 @@ def test_the_log_does_not_grow_with_the_commits_of_the_application(path: Path, s
             tx.execute("commit")
 
         assert path.with_name(f"{path.name}-wal").stat().st_size < 2 * LENGTH
+
+
+def test_the_log_is_maintained_after_a_long_transaction_of_the_application(
+    path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried: list[bool] = []
+    maintain = Wal.maintain
+
+    def noting(wal: Wal, writer: sqlite3.Connection) -> bool:
+        tried.append(maintain(wal, writer))
+        return tried[-1]
+
+    monkeypatch.setattr(Wal, "maintain", noting)
+    monkeypatch.setattr("holdfast.stores.sqlite.wal.wal.TIMEOUT", 0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as tx:
+        tx.execute("begin immediate")
+        for _ in range(PREALLOCATE_AFTER):
+            store.join_sync(tx).perform(Start((new_job(),)))
+        wait_until(lambda: False in tried)
+        tx.execute("commit")
+
+        wait_until(lambda: True in tried)
+        assert path.with_name(f"{path.name}-wal").stat().st_size >= LENGTH
+    assert caplog.messages == []
 
 
 def test_an_operation_succeeds_although_no_thread_can_maintain_the_log(

@@ -29,6 +29,7 @@ class AioSqliteDriver:
     async def run(self, plan: Plan[R], /) -> R:
         """A whole plan is one request to the thread of an aiosqlite connection. A statement would be a request each.
 
+        If the task is cancelled, the thread still executes the plan; only a rollback of the application undoes it.
         Without the private method, or for the connection of a store's transaction, each statement is a request.
         """
         request: Callable[..., Awaitable[Any]] | None = getattr(self._connection, REQUEST, None)

@@ -15,8 +15,8 @@ from psycopg import pq
 class SocketWatch:
     """Waits for a socket in the event loop that created this object.
 
-    The callback of the loop reads the data. If the waiting task read it, the loop would poll before, report the same
-    data once more, and so wake the task in its next wait for nothing.
+    The callback of the loop reads the data. The loop polls again before the waiting task runs. So if the task read the
+    data, the loop would report the same data twice.
 
     If the connection is `exclusive` to the store, the loop keeps watching the socket between two waits. Starting and
     stopping the watch each time is most of the cost of a wait. If the application uses the connection too, the waits of

@@ -1,5 +1,5 @@
 -- cancel: cancel locked jobs. The attempts of running jobs are kept in the history.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error)
     select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'cancelled', :reason::bytea

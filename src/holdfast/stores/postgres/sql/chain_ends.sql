@@ -23,7 +23,7 @@ returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker, job.
        counted.chain_ids, job.on_blocker_failure, job.open_blockers
 
 -- broken_dependents: blocked jobs that change if this chain fails or is cancelled.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 select job.seq, job.id, job.on_blocker_failure
   from holdfast.blocker
   join holdfast.job on job.id = blocker.job_id
@@ -31,7 +31,7 @@ select job.seq, job.id, job.on_blocker_failure
  order by job.seq
 
 -- fail_blocked: fail locked blocked jobs because of a blocker.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with failed as (
     update holdfast.job
        set status = 'failed', error = :error::bytea, finished_at = :now::bigint, expires_at = :now::bigint + job.keep,
@@ -52,7 +52,7 @@ select failed.seq, failed.id, failed.chain_id, failed.type, failed.attempt, fail
   from failed
 
 -- cancel_waiting: cancel locked blocked jobs that wait for a failure, because their blockers completed.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with cancelled as (
     update holdfast.job
        set status = 'cancelled', error = :error::bytea, open_blockers = 0, finished_at = :now::bigint,
@@ -66,14 +66,14 @@ with cancelled as (
 select cancelled.seq, cancelled.id, cancelled.chain_id, cancelled.type, cancelled.awaited from cancelled
 
 -- unblock_waiting: make locked blocked jobs pending, because the failure or the ends that they waited for have happened.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 update holdfast.job
    set status = 'pending', open_blockers = 0, scheduled_at = greatest(job.scheduled_at, :now::bigint)
  where job.seq = any(:seqs::bigint[]) and job.status || '' = 'blocked'
 returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
 
 -- count_ends: decrement the open blockers of locked blocked jobs that wait for ends.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 update holdfast.job set open_blockers = job.open_blockers - 1
  where job.seq = any(:seqs::bigint[]) and job.status || '' = 'blocked'
 returning job.seq, job.id, job.open_blockers

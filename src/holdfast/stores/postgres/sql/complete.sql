@@ -1,6 +1,6 @@
 -- complete: complete a locked job from outside. The chain ends too, unless another job follows.
 -- admission: the key that admits one completion of the chain at a time. It stays locked until the transaction ends.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome)
     select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'lost'

@@ -131,7 +131,7 @@ select first.*, (select job.scheduled_at from holdfast.job
        for update skip locked) first
 
 -- order_jobs: lock the pending jobs of the chains at the front of orders, due or not.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with wanted as materialized (
     select front.chain from json_array_elements_text(:chains::json) front (chain)
 ), first as materialized (

@@ -15,7 +15,7 @@ returning message.job_id, message.token
 
 -- send_wake: make a job due if it is still suspended since the same attempt. This is a separate statement: `send` may have
 -- waited for the suspension, and only a later statement sees the suspended job.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 update holdfast.job set scheduled_at = least(job.scheduled_at, :now::bigint)
  where job.id = :id::text and job.token = :token::text and job.status || '' = 'pending'
 returning job.id, job.chain_id, job.type, job.attempt
@@ -42,7 +42,7 @@ select message.chain_id, message.name, message.value
  where message.value is not null
 
 -- awaited_messages: the messages that these jobs wait for, if they are suspended.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 select job.id, message.name
   from holdfast.job
   join holdfast.message on message.chain_id = job.chain_id and message.job_id = job.id and message.token = job.token

@@ -1,5 +1,5 @@
 -- progress: write the progress of an attempt. Returns the state of the job.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (

@@ -1,7 +1,7 @@
 -- reap_expired: lock running jobs of these types with an expired lease, oldest first.
 -- Jobs that are being settled or renewed are locked by others and skipped.
 -- The last column has the skipped jobs. There is one row even if no job was locked.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with expired as materialized (
     select job.seq
       from holdfast.job

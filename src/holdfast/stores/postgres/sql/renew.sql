@@ -1,7 +1,7 @@
 -- renew: extend leases. Returns the state of the jobs.
 -- skip locked: a row that is being settled or reaped is not waited for, because that would delay all other renewals.
 -- The last column says whether the lease was renewed.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), asked as materialized (

@@ -70,7 +70,7 @@ select set_config('holdfast_claim.tracks', coalesce(kept.tracks, '{}'), true), s
 -- The position of a job that is the first of its chain, or whose order ends with the job, is its seq.
 -- Tracks by ctid: the previous statement has locked them. Jobs by seq: a job may get a new row version after the snapshot of this statement, and
 -- its lock then returns the new ctid, which an update by ctid would not find. A track without another job is deleted only if its job was claimed.
--- status || '': by the id or seq, and not by a partial index (see 1_jobs.sql).
+-- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with recursive moment as materialized (
     select holdfast.clock(:now::bigint) as now, holdfast.clock(null) * 4096 + 2048 as turn
 ), terms as materialized (

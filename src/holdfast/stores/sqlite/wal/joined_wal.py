@@ -14,6 +14,9 @@ from holdfast.stores.sqlite.connection.threads import ThreadPool
 from holdfast.stores.sqlite.wal.wal import TIMEOUT, Wal
 from holdfast.stores.sqlite.writing.write_queue import Waiter
 
+TRIES = 30
+"""How often the maintenance waits for the write lock, each time for `TIMEOUT` seconds."""
+
 _log = logging.getLogger("holdfast.sqlite")
 
 
@@ -42,20 +45,30 @@ class JoinedWal:
             self._failed(error)
 
     def _maintain(self) -> None:
-        waiter = Waiter()
         try:
-            if self._file.write_queue.enter_sync(waiter, TIMEOUT):
-                connection = self._file.connect()
-                try:
-                    self._wal.maintain(connection)
-                finally:
-                    self._wal.close()
-                    connection.close()
+            # The transaction that requested it is still open.
+            for _ in range(TRIES):
+                if self._is_maintained() or self._threads.ended:
+                    break
         except Exception as error:
             self._failed(error)
         finally:
-            self._file.write_queue.leave(waiter)
             self._requested = False
+
+    def _is_maintained(self) -> bool:
+        """Maintain the log, unless the write lock is not free in time."""
+        waiter = Waiter()
+        try:
+            if not self._file.write_queue.enter_sync(waiter, TIMEOUT):
+                return False
+            connection = self._file.connect()
+            try:
+                return self._wal.maintain(connection)
+            finally:
+                self._wal.close()
+                connection.close()
+        finally:
+            self._file.write_queue.leave(waiter)
 
     def _failed(self, error: Exception) -> None:
         # The application's operation is not affected.

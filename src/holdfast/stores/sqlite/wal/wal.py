@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from holdfast.stores.sqlite.connection.connect import SAFE_WAL
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
+from holdfast.stores.sqlite.errors import is_busy
 from holdfast.stores.sqlite.wal.checkpoint import checkpoint
 from holdfast.stores.sqlite.wal.wal_preallocation import preallocate
 
@@ -38,26 +39,28 @@ class Wal:
         self._preallocated = False
         self._pages = 0
         self._rows = 0
+        self._paused_until = 0
+        """The number of commits after which to try again, if the write lock was not free."""
 
     def needs_maintenance(self, changes: int) -> bool:
         """Count a commit. `changes` is the number of rows of all commits. Returns whether `maintain` is needed."""
         self._commits += 1
-        if self._needs_preallocation:
-            return True
-        if SAFE_WAL:
-            return False
-        self._pages += _PAGES_PER_COMMIT + max(0, changes - self._rows) // _ROWS_PER_PAGE
-        self._rows = changes
-        return self._pages >= PAGES
+        if not SAFE_WAL:
+            self._pages += _PAGES_PER_COMMIT + max(0, changes - self._rows) // _ROWS_PER_PAGE
+            self._rows = changes
+        return self._commits >= self._paused_until and (self._needs_preallocation or self._pages >= PAGES)
 
-    def maintain(self, writer: sqlite3.Connection) -> None:
-        """Preallocate or checkpoint, unless another connection keeps the write lock."""
+    def maintain(self, writer: sqlite3.Connection) -> bool:
+        """Preallocate or checkpoint. Returns False if another connection keeps the write lock: try again later."""
         if self._needs_preallocation:
+            if not self._try("no length for the log of", lambda: preallocate(writer, self._file.path)):
+                return False
             self._preallocated = True
-            self._try("no length for the log of", lambda: preallocate(writer, self._file.path))
         if self._pages >= PAGES:
+            if not self._try("no checkpoint of", lambda: checkpoint(writer, self._open_copier())):
+                return False
             self._pages = 0
-            self._try("no checkpoint of", lambda: checkpoint(writer, self._open_copier()))
+        return True
 
     def close(self) -> None:
         if self._copier is not None:
@@ -73,9 +76,14 @@ class Wal:
             self._copier = self._file.connect()
         return self._copier
 
-    def _try(self, failed: str, action: Callable[[], object]) -> None:
+    def _try(self, failed: str, action: Callable[[], object]) -> bool:
+        """Returns False if the write lock was not free. Other errors are final."""
         try:
             self._file.write_lock.retry_while_busy(action, TIMEOUT)
         except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.Error) and is_busy(error):
+                self._paused_until = self._commits + PREALLOCATE_AFTER
+                return False
             # The commit is done, and correctness does not depend on the maintenance.
             _log.warning("%s %s: %s", failed, self._file.name, error)
+        return True
