@@ -13,8 +13,8 @@ from holdfast.engine.store import Store
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError, StoreReplaced
-from holdfast.worker.ahead_size import Room
-from holdfast.worker.claimer import Claimer
+from holdfast.worker.ahead_size import NO_ROOM, Room
+from holdfast.worker.claims_in_flight import ClaimsInFlight
 from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.polling import Polling
 from holdfast.worker.reaper import LeaseReaper
@@ -22,12 +22,10 @@ from holdfast.worker.slots import Slots
 from holdfast.worker.stagger import Stagger
 
 MINIMUM_SLEEP = 0.05
-CLAIM_BATCH = 100
-"""The maximum number of free slots that one claim fills, or half of the worker's slots if that is more."""
 
 
 class ClaimLoop:
-    """Fills the free slots in one claim and reaps expired leases every second.
+    """Fills the free slots by claims and reaps expired leases every second.
 
     Then it sleeps until a wake-up, the next due time, the poll interval or a free slot.
     """
@@ -35,7 +33,7 @@ class ClaimLoop:
     def __init__(
         self,
         store: Store,
-        claimer: Claimer,
+        claims: ClaimsInFlight,
         reaper: LeaseReaper,
         observers: Observers,
         worker_id: str,
@@ -47,7 +45,7 @@ class ClaimLoop:
         stagger: Stagger,
     ) -> None:
         self._store = store
-        self._claimer = claimer
+        self._claims = claims
         self._reaper = reaper
         self._observers = observers
         self._worker_id = worker_id
@@ -129,14 +127,28 @@ class ClaimLoop:
                 failures += 1
                 self._observers.emit("store_error", worker=self._worker_id, detail=str(error), cause=error)
                 await self._wake_flag.wait(self._recovery.delay(failures))
+        await self._receive_last_claims(slots)
+
+    async def _receive_last_claims(self, slots: Slots) -> None:
+        """Wait for the claims in flight. The worker is stopping, so the slots release their jobs."""
+        while self._claims:
+            try:
+                jobs, _, sent = await self._claims.claim(NO_ROOM)
+            except Exception as error:
+                log.warning("the jobs of the last claim run again after their leases: %s", error)
+            else:
+                slots.begin(jobs, sent)
 
     async def _iterate(self, slots: Slots) -> None:
         """One iteration. The claim comes first, since a wake-up announces due jobs.
 
         A worker that always finds jobs reaps as well: there may be no idle worker that reaps.
         """
-        room = slots.room()
-        fills = self._more and (room.limit if self._slots_only else room.total) > 0
+        if self._claims.overlap:
+            # Handlers that await nothing end in the next iteration of the event loop. Another claim fills their slots.
+            await asyncio.sleep(0)
+        room = slots.room(beside=self._claims.slots)
+        fills = bool(self._claims) or (self._more and (room.limit if self._slots_only else room.total) > 0)
         if fills:
             await self._fill(slots, room)
         if self._reaper.due:
@@ -157,17 +169,15 @@ class ClaimLoop:
                 self._observers.emit("woken", worker=self._worker_id)
 
     async def _fill(self, slots: Slots, room: Room) -> None:
-        """Fill the free slots by one claim. If many are free, fill a part: its handlers start before the next claim."""
-        if room.limit > (most := max(CLAIM_BATCH, slots.concurrency // 2)):
-            room = room._replace(limit=most)
+        """Fill free slots with the jobs of one claim."""
         if room.finds_new and not room.limit:
             # No slot is free. Let handlers that have just begun write their steps first: their slots wait for that.
             await asyncio.sleep(0)
-        jobs, sent = await self._claimer.claim(room)
+        jobs, asked, sent = await self._claims.claim(room)
         self._stagger.claimed(lease_clock() - sent)
-        self._more = len(jobs) >= room.limit
-        self._slots_only = len(jobs) < room.total
-        slots.begin(jobs, sent, room.fast)
+        self._more = len(jobs) >= asked.limit or self._claims.unanswered
+        self._slots_only = len(jobs) < asked.total
+        slots.begin(jobs, sent, asked.fast)
 
     async def _sleep(self, slots: Slots) -> bool:
         """Sleep until there may be something to claim. Returns whether a wake-up ended the sleep."""

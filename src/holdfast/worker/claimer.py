@@ -26,6 +26,11 @@ class Claimer:
         self._reuse_seconds = shortest / 2
         self._unanswered: tuple[str, float] | None = None
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether the answer to the last claim was lost."""
+        return self._unanswered is not None
+
     async def claim(self, room: Room) -> tuple[list[Record], float]:
         """Claim due jobs for this room. Returns them, and the time of the request: no lease began before it."""
         if room.fast != self._fast:

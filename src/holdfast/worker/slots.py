@@ -68,10 +68,11 @@ class Slots:
         self._stopping = stopping
         self._freed = freed
 
-    def room(self) -> Room:
+    def room(self, *, beside: int = 0) -> Room:
         """What to claim now, after waiting jobs have taken the free slots.
 
-        Unwritten settlements count too, so that they do not pile up on a slow store.
+        Unwritten settlements count too, so that they do not pile up on a slow store. `beside` slots are kept for the
+        jobs of claims that were sent and have not returned; nothing is claimed ahead beside them.
         """
         self._announced = False
         self._begin_waiting()
@@ -85,8 +86,8 @@ class Slots:
         unwritten = 2 * (self.concurrency + size) - len(self._held_claims)
         if finds_new:  # settlements of attempts with steps wait for each other
             unwritten += ENOUGH
-        limit = max(0, min(free - waiting, unwritten))
-        if waiting > self._refill_at:
+        limit = max(0, min(free - waiting, unwritten) - beside)
+        if beside or waiting > self._refill_at:
             return Room(limit, finds_new=finds_new)
         return Room(limit, max(0, min(size - waiting, unwritten - limit)), frozenset(fast), finds_new)
 

@@ -23,6 +23,7 @@ from holdfast.engine.store import Store
 from holdfast.worker import shutdown
 from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
+from holdfast.worker.claims_in_flight import ClaimsInFlight
 from holdfast.worker.durations import Durations
 from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.lifespans import Lifespans
@@ -186,7 +187,10 @@ class Worker:
         terms = tuple(options.for_claim() for options in self._options.values())
         return ClaimLoop(
             self._store,
-            Claimer(self._store, terms, self.id, shortest=self._shortest_lease),
+            ClaimsInFlight(
+                partial(Claimer, self._store, terms, self.id, shortest=self._shortest_lease),
+                concurrency=self.concurrency,
+            ),
             LeaseReaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
             self._observers, self.id, types=self._types, polling=polling, recovery=self._recovery,
             stopping=self._stopping, stagger=stagger,

@@ -26,6 +26,9 @@ class TypeTerms(NamedTuple):
 class ClaimedJobs(list[Record]):
     """Claimed jobs, best first."""
 
+    overlaps: bool = False
+    """Whether the store performs another claim of this kind at the same time: two take less time than one after another."""
+
     def __init__(self, jobs: Iterable[Record] = (), new: Collection[str] = ()) -> None:
         super().__init__(jobs)
         self.new = new

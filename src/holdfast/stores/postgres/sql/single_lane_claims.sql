@@ -70,6 +70,8 @@ select set_config('holdfast_claim.tracks', coalesce(kept.tracks, '{}'), true), s
 -- The position of a job that is the first of its chain, or whose order ends with the job, is its seq.
 -- Tracks by ctid: the previous statement has locked them. Jobs by seq: a job may get a new row version after the snapshot of this statement, and
 -- its lock then returns the new ctid, which an update by ctid would not find. A track without another job is deleted only if its job was claimed.
+-- `(... in ...) is true` is a search in a hash table. Without `is true` it is a join, for which the planner expects one row: each job of
+-- a track would be compared with all of the claim.
 -- `status || ''` keeps the planner from using a partial index: see 1_jobs.sql.
 with recursive moment as materialized (
     select holdfast.clock(:now::bigint) as now, holdfast.clock(null) * 4096 + 2048 as turn
@@ -167,7 +169,7 @@ with recursive moment as materialized (
 ), emptied as (
     delete from holdfast.track using chosen
      where (select complete.fits from complete) and chosen.following is null and track.ctid = chosen.ctid
-       and chosen.seq in (select claimed.seq from claimed)
+       and (chosen.seq in (select claimed.seq from claimed)) is true
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, moment where listener.until > moment.now) as present
 ), recorded as (

@@ -57,7 +57,9 @@ def claim(context: PlanContext, op: ClaimJobs) -> Plan[list[Record]]:
         rows = yield Statement(_CLAIM, parameters | {"limit": limit})
         if rows[0][-4]:
             rest = replace(op, limit=limit)
-            claimed.add((yield from claim_with_lanes(context, rest, parameters)))
+            more_jobs = yield from claim_with_lanes(context, rest, parameters)
+            claimed.add(more_jobs)
+            claimed.overlaps = more_jobs.overlaps
             return claimed
         more, several, spent, dead = _claimed(context, rows)
         # Not with the clock of a test: jobs that return to pending have the time of the start, which would hide them.

@@ -58,7 +58,7 @@ class _Lanes(LaneClaims):
 _LANES = _Lanes(SQL)
 
 
-def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[str, Any]) -> Plan[list[Record]]:
+def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[str, Any]) -> Plan[ClaimedJobs]:
     """Claim plain jobs and jobs of ready tracks, until the limit is reached or nothing is left to claim.
 
     Each pass is one transaction. `parameters` are those of the statement `claim`.
@@ -66,11 +66,12 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
     types: list[str] = parameters["types"]
     claimed = ClaimedJobs()
     idle: set[str] = set()
-    context.scan_starts.took_lanes = None
+    took_lanes = False
     while (limit := op.limit - len(claimed)) > 0:
         if context.scan_starts.tries_single_lanes():
             taken = yield from claim_single_lanes(context, parameters, limit)
             if taken:
+                took_lanes = True
                 claimed.add(taken)
                 break
         ((admitted, turn),) = yield Statement(_ADMIT, {"limit": CHANGES})
@@ -87,7 +88,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         jobs: list[Record] = []
         context.scan_starts.note_single_lanes(may_be_alike(found, limit))
         if choice.taken:
-            context.scan_starts.took_lanes = types
+            took_lanes = True
             seqs = [job.seq for _, job in choice.taken]
             lanes = [own_lane(found, track) for track, _ in choice.taken]
             given = {"seqs": seqs, "lanes": lanes, "counted": counted_jobs(found), "now": context.now}
@@ -107,6 +108,8 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
         if not (jobs or choice.parked or found.changed or admitted or newly_idle):
             break
     claimed.sort(key=lambda job: -job.priority)
+    claimed.overlaps = took_lanes
+    context.scan_starts.took_lanes = types if took_lanes else None
     return claimed
 
 

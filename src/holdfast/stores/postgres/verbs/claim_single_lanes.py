@@ -33,7 +33,7 @@ def claim_single_lanes(context: PlanContext, parameters: Mapping[str, Any], limi
     if not claimed:
         context.scan_starts.single_lanes_failed()
         return []
-    context.scan_starts.took_lanes = parameters["types"]
+    context.scan_starts.single_lanes_claimed()
     context.scan_starts.lanes_next = False
     context.hints.recorded |= claimed[0][-1]
     return sorted(map(record, claimed), key=lambda job: job.seq)

@@ -23,9 +23,9 @@ DEAD = 10_000
 """If a claim takes longer than SLOW and there are more dead rows than DEAD, it scanned dead entries. Autovacuum starts
 at half this number, so an old snapshot keeps it from removing the dead rows."""
 
-PAUSE = 4
-"""How many passes use the general statements after `claim_single_lanes` claimed nothing, that of the same claim
-included."""
+LONGEST_PAUSE = 4
+"""How many passes at most use the general statements after `claim_single_lanes` claimed nothing, that of the same claim
+included: one, and twice as many after each further failure."""
 
 LATE: Micros = SECOND
 """For a type without claimed jobs, the start is this long before the due time of the last claimed job: a job that was
@@ -55,6 +55,7 @@ class ScanStarts:
         """The types of the last claim, if it took jobs with lanes: the next claim of these types begins with tracks."""
         self._until_single_lanes = 1
         """After how many claims by the general statements to try `claim_single_lanes`; 0: now."""
+        self._pause = 1
 
     def of(self, types: Iterable[str]) -> list[ScanStart]:
         """Where to start for each type and priority; empty if a full scan is due."""
@@ -101,8 +102,12 @@ class ScanStarts:
         return not self._until_single_lanes
 
     def single_lanes_failed(self) -> None:
-        """Record that `claim_single_lanes` claimed nothing: the next claims use the general statements at once."""
-        self._until_single_lanes = PAUSE
+        """Record that `claim_single_lanes` claimed nothing: the next passes use the general statements at once."""
+        self._until_single_lanes, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+
+    def single_lanes_claimed(self) -> None:
+        """Record that `claim_single_lanes` claimed jobs."""
+        self._pause = 1
 
     def note_single_lanes(self, alike: bool) -> None:
         """Record a claim by the general statements. `alike`: `claim_single_lanes` could have made it."""
