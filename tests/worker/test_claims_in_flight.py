@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any, TypeVar
+from typing import Any
 
 from holdfast import Store
 from holdfast.engine.operations import ClaimedJobs, ClaimJobs, Operation
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import WorkerHarness, in_time
-
-R = TypeVar("R")
 
 SLOTS = 400
 JOBS = 1_000
@@ -25,21 +23,22 @@ class OverlappingStore(FaultyStore):
         super().__init__(inner)
         self.answering = asyncio.Event()
         self.answering.set()
-        self.open: list[ClaimJobs] = []
+        self.unanswered: list[ClaimJobs] = []
         self.both = asyncio.Event()
-        """Set while two claims are open."""
+        """Set while two claims wait for their answers."""
 
-    async def perform(self, operation: Operation[R], /) -> R:
+    async def perform(self, operation: Operation[Any], /) -> Any:
         if not isinstance(operation, ClaimJobs):
             return await super().perform(operation)
-        self.open.append(operation)
-        if len(self.open) == 2:
+        claim: Operation[Any] = operation
+        self.unanswered.append(operation)
+        if len(self.unanswered) == 2:
             self.both.set()
         try:
             await self.answering.wait()
-            claimed: Any = ClaimedJobs(await super().perform(operation))
+            claimed = ClaimedJobs(self._perform(claim))
         finally:
-            self.open.remove(operation)
+            self.unanswered.remove(operation)
             self.both.clear()
         claimed.overlaps = True
         return claimed
@@ -66,7 +65,7 @@ async def test_a_second_claim_is_sent_while_the_first_is_in_flight(store: Store,
     overlapping.pause_after_first_claim()
     async with harness.worker(concurrency=SLOTS):
         await in_time(overlapping.both.wait())
-        first, second = overlapping.open
+        first, second = overlapping.unanswered
         overlapping.resume()
         await harness.recorder.receive("completed", times=JOBS)
 
@@ -88,7 +87,7 @@ async def test_jobs_of_both_claims_are_released_if_the_worker_stops_meanwhile(st
     overlapping.pause_after_first_claim()
     async with harness.worker(concurrency=SLOTS) as worker:
         await in_time(overlapping.both.wait())
-        asked = sum(claim.limit for claim in overlapping.open)
+        asked = sum(claim.limit for claim in overlapping.unanswered)
         worker.stop()
         overlapping.resume()
 

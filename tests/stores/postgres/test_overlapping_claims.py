@@ -1,61 +1,67 @@
-"""Overlapping claims of one lane: a change of the lane during a claim is not lost."""
+"""A worker that drains many lanes: two of its claims run at the same time, and the limits stay exact."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import asyncio
+from collections import Counter
+from typing import Any, TypeVar
 
-import psycopg
 import pytest
 
-from holdfast.core.ids import new_token
-from holdfast.core.lanes import LaneRule
-from holdfast.core.record import Record
-from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast import Client, Jobs, Limit, Order, Worker
+from holdfast.engine.operations import ClaimJobs, Operation
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.verbs import claim_lanes
-from holdfast.stores.sql.lane_pass import choose_jobs
-from holdfast.testing.builders import completed
-from holdfast.testing.lanes import laned, limit, order
-from tests.waiting import TIMEOUT, wait_until
+from tests.worker.harness import in_time
 
-_BLOCKED = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and position(%s in query) > 0"
+R = TypeVar("R")
 
-
-def claim(store: PostgresStore) -> list[Record]:
-    return store.perform_sync(ClaimJobs((TypeTerms("resize", 60_000_000, 25),), 10, "worker", new_token()))
+LANES = 600
+JOBS_PER_LANE = 3
+SLOTS = 400
 
 
-@pytest.mark.parametrize("lane", [limit, order])
-def test_a_lane_that_is_released_while_a_claim_parks_its_track_is_read_again(
-    store: PostgresStore,
-    connection: psycopg.Connection,
-    monkeypatch: pytest.MonkeyPatch,
-    lane: Callable[[], LaneRule],
+@pytest.mark.parametrize("lanes", [Limit("customer", 1, by="customer"), Order("account", by="customer")])
+async def test_claims_of_many_lanes_overlap_and_run_one_job_per_lane_at_a_time(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, lanes: Any
 ) -> None:
-    """The first claim has read that the lane is full. A second one reads the change before the first one commits."""
-    running, waiting = laned(lane()), laned(lane())
-    store.perform_sync(Start((running,)))
-    (job,) = claim(store)
-    store.perform_sync(Start((waiting,)))
-    read, go_on = threading.Event(), threading.Event()
+    jobs = Jobs()
+    runs: Counter[int] = Counter()
+    running: Counter[int] = Counter()
+    order: dict[int, list[int]] = {}
+    done = asyncio.Event()
 
-    def stop_once(*given: Any, **named: Any) -> Any:
-        if not read.is_set():
-            read.set()
-            assert go_on.wait(TIMEOUT)
-        return choose_jobs(*given, **named)
+    @jobs.job(limits=[lanes])
+    async def note(customer: int, number: int) -> None:
+        runs[number] += 1
+        running[customer] += 1
+        order.setdefault(customer, []).append(number)
+        await asyncio.sleep(0)
+        assert running[customer] == 1
+        running[customer] -= 1
+        if len(runs) == LANES * JOBS_PER_LANE:
+            done.set()
 
-    monkeypatch.setattr(claim_lanes, "choose_jobs", stop_once)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(claim, store)
-        assert read.wait(TIMEOUT)
-        store.perform_sync(Settle((completed(job),)))
-        second = pool.submit(claim, store)
-        wait_until(lambda: second.done() or connection.execute(_BLOCKED, [store.schema]).fetchone() != (0,))
-        go_on.set()
-        claimed = [*first.result(TIMEOUT), *second.result(TIMEOUT), *claim(store)]
+    open_claims = most = 0
+    perform = PostgresStore.perform
 
-    assert [each.id for each in claimed] == [waiting.id]
+    async def counting(self: PostgresStore, operation: Operation[R]) -> R:
+        nonlocal open_claims, most
+        is_claim = isinstance(operation, ClaimJobs)
+        open_claims += is_claim
+        most = max(most, open_claims)
+        try:
+            return await perform(self, operation)
+        finally:
+            open_claims -= is_claim
+
+    monkeypatch.setattr(PostgresStore, "perform", counting)
+    client = Client(store, jobs)
+    await client.start_many([note.bind(number % LANES, number) for number in range(LANES * JOBS_PER_LANE)])
+
+    async with Worker(client, concurrency=SLOTS):
+        await in_time(done.wait())
+
+    assert most == 2
+    assert set(runs.values()) == {1}
+    if isinstance(lanes, Order):
+        assert all(numbers == sorted(numbers) for numbers in order.values())

@@ -27,7 +27,7 @@ class ClaimedJobs(list[Record]):
     """Claimed jobs, best first."""
 
     overlaps: bool = False
-    """Whether the store performs another claim of this kind at the same time: two take less time than one after another."""
+    """Whether the store performs another claim of this kind at the same time. Two then take less time than in turn."""
 
     def __init__(self, jobs: Iterable[Record] = (), new: Collection[str] = ()) -> None:
         super().__init__(jobs)
