@@ -177,7 +177,11 @@ def test_the_log_does_not_grow_with_the_commits_of_the_application(
     The maintenance runs between two transactions: while it waits for the write lock, the log grows.
     """
     requested: list[Callable[[], object]] = []
-    monkeypatch.setattr(ThreadPool, "submit", lambda _, action: requested.append(action))
+
+    def note(_: ThreadPool, action: Callable[[], object]) -> None:
+        requested.append(action)
+
+    monkeypatch.setattr(ThreadPool, "submit", note)
     with closing(sqlite3.connect(path, isolation_level=None)) as tx:
         for _ in range(1000):
             tx.execute("begin immediate")
