@@ -60,15 +60,15 @@ class ClaimsInFlight:
         part = room._replace(limit=min(room.limit, self._most))
         if not self._sent:
             room = room._replace(limit=room.limit - part.limit)
-            if not self._overlaps(room):
+            if not self._second_fits(room):
                 return await self._claim(part)
             self._send(part)
-        if len(self._sent) == 1 and self._overlaps(room):
+        if len(self._sent) == 1 and self._second_fits(room):
             self._send(Room(min(room.limit, self._most), finds_new=room.finds_new))
         _, task = self._sent.popleft()
         return await task
 
-    def _overlaps(self, rest: Room) -> bool:
+    def _second_fits(self, rest: Room) -> bool:
         return self.overlap and rest.limit >= CLAIM_BATCH
 
     def _send(self, room: Room) -> None:
