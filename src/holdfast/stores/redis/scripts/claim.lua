@@ -3,7 +3,7 @@
 -- include: hints
 -- include: pending_sets
 -- include: claimed_state
--- lazy: lane_claims
+-- lazy: single_lane_claims
 -- op: { terms, limit, worker, token, had, fresh, slots, finds_new }, each of the terms { type, lease, max_attempts, ahead }. `had` is
 -- the number of jobs that the caller received under this token. Without `fresh`, only jobs of an earlier claim are returned.
 -- With `finds_new`, a job that no worker had claimed before has a 1 in place of its output, which is empty.
@@ -213,18 +213,42 @@ local function claim_pass(tracks, unread)
   return pass
 end
 
+-- is_plain_due: whether a job without lanes of this priority or a higher one is due.
+local function is_plain_due(priority)
+  local keys = {}
+  for _, each in ipairs(priorities) do
+    for _, term in ipairs(tonumber(each) >= priority and by_priority[each] or {}) do
+      keys[#keys + 1] = pending_key(term[1], each)
+    end
+  end
+  if any_exists(keys) then
+    for _, key in ipairs(keys) do
+      if redis.call('ZCOUNT', key, '-inf', int(now)) > 0 then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 if has_lane_field and may_have_lanes(unpaused) then
-  need_lane_claims()
+  need_single_lane_claims()
   limit = math.min(limit, slots)
   lanes_next = redis.call('HGET', prefix .. 'lanes', 'next') == '1'
   local before, passes = nil, 0
   repeat
     before, passes = #taken, passes + 1
     local asked = limit - #taken
-    local tracks = lanes.ready_tracks(unpaused, asked)
-    local unread = tracks[1] and #tracks == asked and tonumber(tracks[asked].priority)
-    local pass = claim_pass(tracks, unread)
-    local more = lanes.end_pass(tracks, pass.served, pass.taken, pass.parked)
+    local ranks = lanes.best_ranks(unpaused, asked)
+    local more = lanes.single_lane_pass(ranks, asked, taken, claimed_by, term_of, is_plain_due)
+    if more == nil then
+      local tracks = lanes.ready_tracks(unpaused, asked, ranks)
+      local unread = tracks[1] and #tracks == asked and tonumber(tracks[asked].priority)
+      local pass = claim_pass(tracks, unread)
+      more = lanes.end_pass(tracks, pass.served, pass.taken, pass.parked)
+    elseif #taken > before then
+      lanes_next = false
+    end
   until #taken >= limit or not (more or #taken > before) or passes >= 100
   redis.call('HSET', prefix .. 'lanes', 'next', lanes_next and '1' or '0')
 else

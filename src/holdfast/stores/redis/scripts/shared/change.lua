@@ -31,9 +31,10 @@ local function leave_group(job)
 end
 
 local function leave_status(job)
+  local member = (job.status == PENDING or job.status == RUNNING) and index_member(job)
   if has_lanes(job) then
     need_lanes()
-    lanes.left(job)
+    lanes.left(job, member)
   end
   count(job, -1)
   if job.status == FAILED then
@@ -41,9 +42,9 @@ local function leave_status(job)
   end
   list_by_status(job, false)
   if job.status == PENDING then
-    index_remove(pending_key(job.type, job.priority), index_member(job))
+    index_remove(pending_key(job.type, job.priority), member)
   elseif job.status == RUNNING then
-    index_remove(running_key(job.type), index_member(job))
+    index_remove(running_key(job.type), member)
   elseif FINISHED[job.status] then
     index_remove(prefix .. 'expiring', chain_of(job))
   end

@@ -9,13 +9,20 @@ local function has_lanes(job)
   return details and (string.byte(details) == SHORT or string.find(details, '"lanes":', 1, true))
 end
 
+-- only_lane: the lane of short details, and the letter of its kind; nil if these are not short.
+local function only_lane(details)
+  if string.byte(details) == SHORT then
+    return string.sub(details, 35), string.sub(details, 2, 2)
+  end
+end
+
 -- read_short: the lanes of short details; nil if these are not short.
 local function read_short(details)
-  if string.byte(details) ~= SHORT then
-    return nil
+  local lane, kind = only_lane(details)
+  if lane then
+    kind = kind == 'o' and 'order' or 'limit'
+    return { track = string.sub(details, 3, 34), fair = lane, rules = { { lane = lane, kind = kind } } }
   end
-  local lane, kind = string.sub(details, 35), string.sub(details, 2, 2) == 'o' and 'order' or 'limit'
-  return { track = string.sub(details, 3, 34), fair = lane, rules = { { lane = lane, kind = kind } } }
 end
 
 -- long_details: the details of a job as JSON; nil if it has none.

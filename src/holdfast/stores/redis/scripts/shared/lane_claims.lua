@@ -63,8 +63,8 @@ function lanes.jobs_to_read(tracks, limit)
   return number_of, asked_of
 end
 
--- best_tracks: the best ready tracks of these types, at most `limit`, each with its first due jobs.
-function lanes.best_tracks(types, limit)
+-- best_ranks: the ranks of the best ready tracks of these types, at most `limit`.
+function lanes.best_ranks(types, limit)
   lanes.wake_timed(types)
   local ranks, is_sorted = {}, true
   for _, type in ipairs(types) do
@@ -85,6 +85,11 @@ function lanes.best_tracks(types, limit)
   for n = limit + 1, #ranks do
     ranks[n] = nil
   end
+  return ranks
+end
+
+-- best_tracks: the tracks with these ranks, for a claim of `limit` jobs, each with its first due jobs.
+function lanes.best_tracks(ranks, limit)
   local tracks, used = lanes.read_ready(ranks), {}
   local number_of, asked_of = lanes.jobs_to_read(tracks, limit)
   for _, track in ipairs(tracks) do
@@ -97,11 +102,13 @@ function lanes.best_tracks(types, limit)
   return tracks
 end
 
--- ready_tracks: the same, without tracks that have no due job: they would use slots of the claim.
-function lanes.ready_tracks(types, limit)
+-- ready_tracks: the same, without tracks that have no due job: they would use slots of the claim. `ranks`: the best ranks
+-- of these types, which the caller has read.
+function lanes.ready_tracks(types, limit, ranks)
   local passes = 0
   while true do
-    local tracks, due_tracks = lanes.best_tracks(types, limit), {}
+    local tracks, due_tracks = lanes.best_tracks(ranks or lanes.best_ranks(types, limit), limit), {}
+    ranks = nil
     for _, track in ipairs(tracks) do
       if track.members[1] then
         due_tracks[#due_tracks + 1] = track
@@ -235,17 +242,25 @@ function lanes.put_back(track)
 end
 
 -- end_pass: bring tracks and lanes up to date after a pass. `served`: the tracks of the jobs that were taken, in order;
--- `taken`: these jobs by type. Returns whether another pass may find more jobs.
-function lanes.end_pass(tracks, served, taken, parked)
+-- `taken`: these jobs by type; `used`: lanes of other tracks that may have room. Returns whether another pass may find
+-- more jobs.
+function lanes.end_pass(tracks, served, taken, parked, used)
   if served[1] then
     lanes.serve(served)
     for type, members in pairs(taken) do
       write_some('ZREM', lanes.key('laned', type), members)
     end
   end
-  local seen, used = {}, {}
+  local seen, changed = {}, {}
   for _, lane in pairs(parked) do
     seen[lane] = true
+  end
+  -- A lane without room makes no track ready.
+  local function wake_later(lane, state)
+    if not seen[lane] and (state.kind == 'rate' or state.number > lanes.running_in(lane)) then
+      seen[lane] = true
+      changed[#changed + 1] = lane
+    end
   end
   for _, track in ipairs(tracks) do
     if parked[track.id] then
@@ -263,16 +278,15 @@ function lanes.end_pass(tracks, served, taken, parked)
         lanes.write_reservation(state, lane)
         state.reservation_changed = nil
       end
-      -- A lane without room makes no track ready.
-      if not seen[lane] and (state.kind == 'rate' or state.number > lanes.running_in(lane)) then
-        seen[lane] = true
-        used[#used + 1] = lane
-      end
+      wake_later(lane, state)
     end
+  end
+  for _, lane in ipairs(used or {}) do
+    wake_later(lane, lanes.state(lane))
   end
   lanes.write_holders()
   lanes.write_tracks()
-  lanes.wake_all(used)
+  lanes.wake_all(changed)
   lanes.write_tracks()
   return #served > 0 or next(parked) ~= nil
 end

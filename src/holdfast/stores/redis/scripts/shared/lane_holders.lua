@@ -45,12 +45,15 @@ end
 
 -- release: a job no longer runs in a lane.
 function lanes.release(lane, member)
-  local number, only = lanes.running_in(lane), lanes.held[lane]
+  if lanes.held[lane] == nil then
+    lanes.read_holders({ lane })
+  end
+  local only = lanes.held[lane]
   if only == member then
     lanes.held[lane], lanes.changed_holders[lane] = false, true
   elseif only == '' and redis.call('ZREM', lanes.key('held', lane), member) == 1 then
-    lanes.numbers[lane] = number - 1
-    if number == 1 then
+    lanes.numbers[lane] = lanes.numbers[lane] - 1
+    if lanes.numbers[lane] == 0 then
       lanes.held[lane], lanes.changed_holders[lane] = false, true
     end
   end

@@ -17,6 +17,9 @@ local lanes = { read = {}, states = {}, limits = {}, fronts = {} }
 -- read_fields: these fields of a hash, in order; false for those that do not exist.
 function lanes.read_fields(key, fields)
   local values = {}
+  if #fields <= MAX_ARGUMENTS then
+    return #fields > 0 and redis.call('HMGET', prefix .. key, unpack(fields)) or values
+  end
   for from = 1, #fields, MAX_ARGUMENTS do
     local upto = math.min(from + MAX_ARGUMENTS - 1, #fields)
     for n, value in ipairs(redis.call('HMGET', prefix .. key, unpack(fields, from, upto))) do

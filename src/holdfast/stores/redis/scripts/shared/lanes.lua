@@ -70,24 +70,33 @@ function lanes.keep_in_order(chain)
   save(job)
 end
 
--- left: a job leaves its status.
-function lanes.left(job)
-  local own = lanes.of(job)
+local function release_later(lane, member)
+  local n = #lanes.released
+  lanes.released[n + 1], lanes.released[n + 2] = lane, member
+  lanes.changed[lane] = true
+end
+
+-- left: a job leaves its status. `member`: its member of an index. Most jobs run in one lane and leave it, without a table.
+function lanes.left(job, member)
   job.ran = job.status == RUNNING
+  local only = job.ran and only_lane(job.details)
+  if only then
+    release_later(only, member)
+    due[job.type] = true
+    return
+  end
+  local own = lanes.of(job)
   if not own then
     return
   elseif job.status == PENDING then
     if #lanes.entering > 0 then
       lanes.enter_tracks()
     end
-    redis.call('ZREM', lanes.key('wait', own.track), index_member(job))
-    index_remove(lanes.key('laned', job.type), index_member(job))
+    redis.call('ZREM', lanes.key('wait', own.track), member)
+    index_remove(lanes.key('laned', job.type), member)
   elseif job.status == RUNNING then
-    local member = index_member(job)
     for _, rule in ipairs(own.rules) do
-      local n = #lanes.released
-      lanes.released[n + 1], lanes.released[n + 2] = rule.lane, member
-      lanes.changed[rule.lane] = true
+      release_later(rule.lane, member)
     end
     due[job.type] = true
   end
@@ -95,6 +104,15 @@ end
 
 -- entered: a job has another status now. `handed_over`: its chain continues.
 function lanes.entered(job, kind, handed_over)
+  local only, letter = only_lane(job.details)
+  if only and job.ran and job.status == COMPLETED and not job.chain and not handed_over then
+    -- The same as below, for most jobs: the only job of a chain leaves its order, if it has one.
+    if letter == 'o' then
+      redis.call('ZREM', lanes.key('places', only), index_member(job))
+      lanes.fronts[only] = nil
+    end
+    return
+  end
   local own = lanes.of(job)
   if kind == 'retried' then
     redis.call('HDEL', job_key(job.id), 'n')
@@ -198,7 +216,9 @@ end
 
 -- write: write what was collected, and wake the lanes that have changed.
 function lanes.write()
-  lanes.enter_tracks()
+  if #lanes.entering > 0 then
+    lanes.enter_tracks()
+  end
   local freed, list = {}, {}
   for n = 1, #lanes.released, 2 do
     freed[(n + 1) / 2] = lanes.released[n]
