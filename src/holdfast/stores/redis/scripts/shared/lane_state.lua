@@ -114,15 +114,20 @@ function lanes.room_in(state, lane)
   return math.max(0, math.floor(left / lanes.interval(state, 1)))
 end
 
+-- front_place: the first place of an order, or false. It is also the index member of the first job of its chain.
+function lanes.front_place(lane)
+  local place = lanes.fronts[lane]
+  if place == nil then
+    place = redis.call('ZRANGE', lanes.key('places', lane), '0', '0')[1] or false
+    lanes.fronts[lane] = place
+  end
+  return place
+end
+
 -- front_of: the chain at the front of an order, or false.
 function lanes.front_of(lane)
-  local front = lanes.fronts[lane]
-  if front == nil then
-    local first = redis.call('ZRANGE', lanes.key('places', lane), '0', '0')[1]
-    front = first and string.sub(first, 9) or false
-    lanes.fronts[lane] = front
-  end
-  return front
+  local place = lanes.front_place(lane)
+  return place and member_id(place)
 end
 
 -- front_job: the job at the front of an order, if it is pending and has lanes.

@@ -26,20 +26,16 @@ function lanes.read_single_lanes(ids)
   return types, found, states, stored
 end
 
--- take_single: the first due job of a track whose only lane is free, and whether the track has another one. Nil if there is
--- none, or if `lanes.take_from` must decide.
-function lanes.take_single(track, lane, is_order, claimed_by, term)
+-- take_single: the first due job of a track whose only lane is free. Nil if there is none, or if `lanes.take_from` must
+-- decide. Also whether the track has other due jobs.
+function lanes.take_single(track, lane, claimed_by, term)
   local key = lanes.key('wait', track)
   local due_jobs = redis.call('ZRANGEBYSCORE', key, '-inf', lanes.now, 'LIMIT', '0', '2')
   local member = due_jobs[1]
   if not member then
     return nil
   end
-  local id = member_id(member)
-  if is_order and id ~= lanes.front_of(lane) then
-    return nil
-  end
-  local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
+  local row = redis.call('HMGET', job_key(member_id(member)), 's', 'i', 'e')
   if not row[1] then
     return nil
   end
@@ -49,6 +45,41 @@ function lanes.take_single(track, lane, is_order, claimed_by, term)
   end
   redis.call('ZREM', key, member)
   return { member = member, term = term, row = row, claimed = claimed, type = type, begun = begun }, due_jobs[2]
+end
+
+-- take_front: the first job of an order, if it belongs to this track and may start. Only the job at the front may start, so its row shows what a claim has to know: the
+-- job is pending and due, and it is in the track if it can be removed from there. `emptied` finds the tracks without other jobs.
+function lanes.take_front(track, lane, claimed_by, term)
+  local member = lanes.front_place(lane)
+  if not member then
+    return nil
+  end
+  local row = redis.call('HMGET', job_key(member_id(member)), 's', 'i', 'e')
+  if not row[1] then
+    return nil
+  end
+  local claimed, type, begun, _, due_at = claimed_by(term, row[1])
+  if not claimed or tonumber(due_at) > now or redis.call('ZREM', lanes.key('wait', track), member) == 0 then
+    return nil
+  end
+  return { member = member, term = term, row = row, claimed = claimed, type = type, begun = begun }
+end
+
+-- emptied: which of these places in the list of tracks have a track without pending jobs.
+function lanes.emptied(places, ids)
+  local keys, empty = {}, {}
+  for n, place in ipairs(places) do
+    keys[n] = lanes.key('wait', ids[place])
+  end
+  -- A claim takes fewer jobs than a command may have arguments.
+  if #keys > 0 and redis.call('EXISTS', unpack(keys)) < #keys then
+    for n, place in ipairs(places) do
+      if redis.call('EXISTS', keys[n]) == 0 then
+        empty[#empty + 1] = place
+      end
+    end
+  end
+  return empty
 end
 
 -- serve_single: what `lanes.serve` does, for tracks that share no lane. `places`: where they are in the other lists.
@@ -106,34 +137,52 @@ function lanes.single_lane_pass(ranks, asked, taken, claimed_by, term_of, is_pla
     return nil
   end
   lanes.read_holders(found)
-  local served, members, held, used, tracks, parked, put_back = {}, {}, {}, {}, {}, {}, false
+  local served, members, held, used, orders, tracks, parked, put_back = {}, {}, {}, {}, {}, {}, {}, false
+  local function read_track(n)
+    local id = ids[n]
+    local track = lanes.tracks[id] or lanes.unpack_track(id, stored[n], struct.unpack('>I8', ranks[n], 9), ranks[n])
+    tracks[#tracks + 1] = track
+    return track
+  end
+  -- leaves_ready: `end_pass` takes this track out of the ready tracks.
+  local function leaves_ready(n)
+    local track = read_track(n)
+    track.at, track.members, track.has_more = 0, {}, false
+  end
   for n, id in ipairs(ids) do
     local lane, state, term, job, more = found[n], states[n], term_of[types[n]], nil, nil
+    local is_order = state.kind == 'order'
     if not lanes.held[lane] and state.number > 0 then
-      job, more = lanes.take_single(id, lane, state.kind == 'order', claimed_by, term)
+      if is_order then
+        job = lanes.take_front(id, lane, claimed_by, term)
+      else
+        job, more = lanes.take_single(id, lane, claimed_by, term)
+      end
     end
     if job then
       lanes.held[lane] = job.member
       local size = #held
       held[size + 1], held[size + 2] = lane, job.member
-    end
-    if not more then
-      -- The lane is full, or the track may have to leave the ready tracks.
-      local track = lanes.tracks[id] or lanes.unpack_track(id, stored[n], struct.unpack('>I8', ranks[n], 9), ranks[n])
-      tracks[#tracks + 1] = track
-      if job then
-        track.at, track.members, track.has_more = 0, {}, false
-      else
-        lanes.read_members(track, 1, '2')
-        put_back = put_back or not track.members[1]
-        job = lanes.take_from(track, parked, claimed_by, term)
+      if is_order then
+        orders[#orders + 1] = n
+      elseif not more then
+        leaves_ready(n)
+      elseif state.number > 1 then
+        used[#used + 1] = lane
       end
-    elseif state.number > 1 then
-      used[#used + 1] = lane
+    else
+      -- The lane is full, or the track has no job that may start.
+      local track = read_track(n)
+      lanes.read_members(track, 1, '2')
+      put_back = put_back or not track.members[1]
+      job = lanes.take_from(track, parked, claimed_by, term)
     end
     if job then
       taken[#taken + 1], served[#served + 1], members[n] = job, n, job.member
     end
+  end
+  for _, n in ipairs(lanes.emptied(orders, ids)) do
+    leaves_ready(n)
   end
   lanes.write_fields('held', held)
   if served[1] then
