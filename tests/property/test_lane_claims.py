@@ -141,7 +141,10 @@ def _settlement(job: Record, outcome: str) -> Settlement:
 
 
 class SingleLanes(LaneClaims):
-    """Most jobs have one limit or order. On PostgreSQL, each claim first tries to take one job of each track."""
+    """Most jobs have one limit or order. On PostgreSQL and Redis, claims of one job of each track have code of their own.
+
+    On PostgreSQL, each claim tries it first.
+    """
 
     choice = SINGLE
     most_lanes = 1
@@ -189,9 +192,14 @@ class PostgresSingle(OnPostgres, SingleLanes):
     pass
 
 
+class RedisSingle(OnRedis, SingleLanes):
+    pass
+
+
 TestMemory = as_case(Memory, examples=EXAMPLES, steps=STEPS, share=0.4)
 TestSqlite = as_case(Sqlite, examples=EXAMPLES, steps=STEPS, share=0.4)
 TestPostgres = as_case(Postgres, examples=EXAMPLES, steps=STEPS, share=0.15)
 TestRedis = as_case(Redis, examples=EXAMPLES, steps=STEPS, share=0.4)
 TestSqliteSingle = as_case(SqliteSingle, examples=EXAMPLES, steps=STEPS, share=0.2)
 TestPostgresSingle = as_case(PostgresSingle, examples=EXAMPLES, steps=STEPS, share=0.2)
+TestRedisSingle = as_case(RedisSingle, examples=EXAMPLES, steps=STEPS, share=0.4)

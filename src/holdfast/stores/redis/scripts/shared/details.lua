@@ -1,7 +1,7 @@
 -- include: arguments
 -- details: what is stored with a job besides its values, as JSON. Details that are only one limit or order are shorter: a
 -- byte 1, the letter of the kind, 32 digits of the track, then the lane. See `verbs/short_details.py`.
-local SHORT = 1
+local SHORT, ORDER = 1, string.byte('o')
 
 -- has_lanes: whether a job, or an earlier job of its chain, has to do with lanes.
 local function has_lanes(job)
@@ -9,19 +9,20 @@ local function has_lanes(job)
   return details and (string.byte(details) == SHORT or string.find(details, '"lanes":', 1, true))
 end
 
--- only_lane: the lane of short details, and the letter of its kind; nil if these are not short.
+-- only_lane: the lane of short details, and whether it is an order; nil if these are not short.
 local function only_lane(details)
-  if string.byte(details) == SHORT then
-    return string.sub(details, 35), string.sub(details, 2, 2)
+  local mark, letter = string.byte(details, 1, 2)
+  if mark == SHORT then
+    return string.sub(details, 35), letter == ORDER
   end
 end
 
 -- read_short: the lanes of short details; nil if these are not short.
 local function read_short(details)
-  local lane, kind = only_lane(details)
+  local lane, is_order = only_lane(details)
   if lane then
-    kind = kind == 'o' and 'order' or 'limit'
-    return { track = string.sub(details, 3, 34), fair = lane, rules = { { lane = lane, kind = kind } } }
+    local rule = { lane = lane, kind = is_order and 'order' or 'limit' }
+    return { track = string.sub(details, 3, 34), fair = lane, rules = { rule } }
   end
 end
 

@@ -73,20 +73,14 @@ end
 local function release_later(lane, member)
   local n = #lanes.released
   lanes.released[n + 1], lanes.released[n + 2] = lane, member
-  lanes.changed[lane] = true
 end
 
--- left: a job leaves its status. `member`: its member of an index. Most jobs run in one lane and leave it, without a table.
+-- left: a job leaves its status. `member`: its member of an index. Most jobs leave one lane, whose name is in their details.
 function lanes.left(job, member)
   job.ran = job.status == RUNNING
   local only = job.ran and only_lane(job.details)
-  if only then
-    release_later(only, member)
-    due[job.type] = true
-    return
-  end
-  local own = lanes.of(job)
-  if not own then
+  local own = not only and lanes.of(job)
+  if not (only or own) then
     return
   elseif job.status == PENDING then
     if #lanes.entering > 0 then
@@ -95,8 +89,12 @@ function lanes.left(job, member)
     redis.call('ZREM', lanes.key('wait', own.track), member)
     index_remove(lanes.key('laned', job.type), member)
   elseif job.status == RUNNING then
-    for _, rule in ipairs(own.rules) do
-      release_later(rule.lane, member)
+    if only then
+      release_later(only, member)
+    else
+      for _, rule in ipairs(own.rules) do
+        release_later(rule.lane, member)
+      end
     end
     due[job.type] = true
   end
@@ -104,14 +102,16 @@ end
 
 -- entered: a job has another status now. `handed_over`: its chain continues.
 function lanes.entered(job, kind, handed_over)
-  local only, letter = only_lane(job.details)
-  if only and job.ran and job.status == COMPLETED and not job.chain and not handed_over then
+  if job.ran and job.status == COMPLETED and not job.chain and not handed_over then
     -- The same as below, for most jobs: the only job of a chain leaves its order, if it has one.
-    if letter == 'o' then
+    local only, is_order = only_lane(job.details)
+    if is_order then
       redis.call('ZREM', lanes.key('places', only), index_member(job))
       lanes.fronts[only] = nil
     end
-    return
+    if only then
+      return
+    end
   end
   local own = lanes.of(job)
   if kind == 'retried' then
@@ -219,23 +219,28 @@ function lanes.write()
   if #lanes.entering > 0 then
     lanes.enter_tracks()
   end
-  local freed, list = {}, {}
-  for n = 1, #lanes.released, 2 do
-    freed[(n + 1) / 2] = lanes.released[n]
-  end
-  lanes.read_holders(freed)
-  for n = 1, #lanes.released, 2 do
-    lanes.release(lanes.released[n], lanes.released[n + 1])
-  end
+  local released, left, list = lanes.released, {}, {}
   lanes.released = {}
+  for n = 1, #released, 2 do
+    left[(n + 1) / 2] = released[n]
+  end
+  lanes.read_holders(left)
+  for n, lane in ipairs(left) do
+    lanes.release(lane, released[2 * n])
+  end
   lanes.write_holders()
   lanes.write_tracks()
-  for lane in pairs(lanes.changed) do
-    list[#list + 1] = lane
+  if lanes.any_parked() then
+    for _, lane in ipairs(left) do
+      lanes.changed[lane] = true
+    end
+    for lane in pairs(lanes.changed) do
+      list[#list + 1] = lane
+    end
+    lanes.wake_all(list)
+    lanes.write_tracks()
   end
   lanes.changed = {}
-  lanes.wake_all(list)
-  lanes.write_tracks()
 end
 
 before_finish.lanes = lanes.write

@@ -129,10 +129,14 @@ function lanes.wake(lane, types)
   end
 end
 
+-- any_parked: whether tracks may be parked at lanes. The field '' is not a lane.
+function lanes.any_parked()
+  return redis.call('HLEN', prefix .. 'parked') > 1
+end
+
 -- wake_all: these lanes have changed. The changes of all sets must be written before.
 function lanes.wake_all(list)
-  -- The field '' is not a lane.
-  if #list == 0 or redis.call('HLEN', prefix .. 'parked') <= 1 then
+  if #list == 0 or not lanes.any_parked() then
     return
   end
   lanes.read_types(list)

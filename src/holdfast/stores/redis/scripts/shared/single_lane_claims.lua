@@ -84,7 +84,7 @@ end
 
 -- serve_single: what `lanes.serve` does, for tracks that share no lane. `places`: where they are in the other lists.
 function lanes.serve_single(places, ids, types, ranks, members)
-  local first, turns, last = lanes.new_turns(#places), {}, 0
+  local first, turns, last, priority = lanes.new_turns(#places), {}, 0, string.sub(ranks[1], 1, 8)
   local before, after, laned, only, old, new, left = {}, {}, {}, nil, nil, nil, nil
   for place, n in ipairs(places) do
     local id, type, turn = ids[n], types[n], first + place
@@ -94,7 +94,7 @@ function lanes.serve_single(places, ids, types, ranks, members)
       end
       only, old, new, left = type, before[type], after[type], laned[type]
     end
-    local rank, size = string.sub(ranks[n], 1, 8) .. struct.pack('>I8', turn) .. id, #old
+    local rank, size = priority .. struct.pack('>I8', turn) .. id, #old
     old[size + 1], left[size + 1] = ranks[n], members[n]
     new[size * 2 + 1], new[size * 2 + 2] = '0', rank
     turns[last + 1], turns[last + 2], last = id, int(turn), last + 2
