@@ -141,7 +141,7 @@ def _settlement(job: Record, outcome: str) -> Settlement:
 
 
 class SingleLanes(LaneClaims):
-    """Most jobs have one limit or order. On PostgreSQL and Redis, claims of one job of each track have code of their own.
+    """Most jobs have one limit or order. PostgreSQL and Redis have special code for claims of one job of each track.
 
     On PostgreSQL, each claim tries it first.
     """

@@ -27,7 +27,7 @@ function lanes.read_single_lanes(ids)
 end
 
 -- take_single: the first due job of a track whose only lane is free. Nil if there is none, or if `lanes.take_from` must
--- decide. Also whether the track has other due jobs.
+-- decide. Also the next due job of the track, if any.
 function lanes.take_single(track, lane, claimed_by, term)
   local key = lanes.key('wait', track)
   local due_jobs = redis.call('ZRANGEBYSCORE', key, '-inf', lanes.now, 'LIMIT', '0', '2')
@@ -47,8 +47,8 @@ function lanes.take_single(track, lane, claimed_by, term)
   return { member = member, term = term, row = row, claimed = claimed, type = type, begun = begun }, due_jobs[2]
 end
 
--- take_front: the first job of an order, if it belongs to this track and may start. Only the job at the front may start, so its row shows what a claim has to know: the
--- job is pending and due, and it is in the track if it can be removed from there. `emptied` finds the tracks without other jobs.
+-- take_front: the same for an order, whose only candidate is the job at the front. Its row shows whether it is pending and
+-- due. It belongs to the track if it can be removed from the track's jobs. `emptied` finds the tracks without other jobs.
 function lanes.take_front(track, lane, claimed_by, term)
   local member = lanes.front_place(lane)
   if not member then
