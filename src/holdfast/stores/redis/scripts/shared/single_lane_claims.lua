@@ -3,16 +3,16 @@
 -- The first byte of a stored track with one lane: the header of an array of five values.
 local ONE_LANE = 149
 
--- read_single_lanes: the types, the lanes and the states of the lanes of these tracks, and the tracks as they are stored.
--- Nil if one of them has several lanes, or a rate.
+-- read_single_lanes: the types of these tracks, their lanes for fairness, their only lanes, the states of these, and the
+-- tracks as they are stored. Nil if one of them has several lanes, or a rate.
 function lanes.read_single_lanes(ids)
   local stored = lanes.read_fields('tracks', ids)
-  local types, found, states, name, state = {}, {}, {}, nil, nil
+  local types, fairs, found, states, name, state = {}, {}, {}, {}, nil, nil
   for n, packed in ipairs(stored) do
     if not packed or string.byte(packed) ~= ONE_LANE then
       return nil
     end
-    local type, _, _, _, lane = cmsgpack.unpack(string.sub(packed, 2))
+    local type, _, fair, _, lane = cmsgpack.unpack(string.sub(packed, 2))
     -- Most lanes belong to the limit of the lane before, and share its state.
     if not name or string.sub(lane, 1, #name) ~= name then
       state = lanes.state(lane)
@@ -21,9 +21,9 @@ function lanes.read_single_lanes(ids)
     if state.kind == 'rate' then
       return nil
     end
-    types[n], found[n], states[n] = type, lane, state
+    types[n], fairs[n], found[n], states[n] = type, fair, lane, state
   end
-  return types, found, states, stored
+  return types, fairs, found, states, stored
 end
 
 -- take_single: the first due job of a track whose only lane is free. Nil if there is none, or if `lanes.take_from` must
@@ -82,8 +82,9 @@ function lanes.emptied(places, ids)
   return empty
 end
 
--- serve_single: what `lanes.serve` does, for tracks that share no lane. `places`: where they are in the other lists.
-function lanes.serve_single(places, ids, types, ranks, members)
+-- serve_single: what `lanes.serve` does. `places`: where the tracks that were served are in the other lists.
+function lanes.serve_single(places, ids, types, fairs, ranks, members)
+  local shared = tonumber(redis.call('HGET', prefix .. 'lanes', 'shared') or 0) > 0 and {}
   local first, turns, last, priority = lanes.new_turns(#places), {}, 0, string.sub(ranks[1], 1, 8)
   local before, after, laned, only, old, new, left = {}, {}, {}, nil, nil, nil, nil
   for place, n in ipairs(places) do
@@ -101,6 +102,9 @@ function lanes.serve_single(places, ids, types, ranks, members)
     if lanes.tracks[id] then
       lanes.tracks[id].turn, lanes.tracks[id].rank = turn, rank
     end
+    if shared then
+      shared[place] = { fair = fairs[n], turn = turn, served_at = place }
+    end
   end
   for type, list in pairs(before) do
     local key = lanes.key('ready', type)
@@ -114,6 +118,9 @@ function lanes.serve_single(places, ids, types, ranks, members)
     write_some('ZREM', lanes.key('laned', type), laned[type])
   end
   lanes.write_fields('turns', turns)
+  if shared then
+    lanes.serve_shared(shared)
+  end
 end
 
 -- single_lane_pass: a pass for `asked` jobs, if there are as many ready tracks, each with one lane that is a limit or an
@@ -123,16 +130,14 @@ function lanes.single_lane_pass(ranks, asked, taken, claimed_by, term_of, is_pla
   if asked == 0 or #ranks < asked or string.sub(ranks[1], 1, 8) ~= string.sub(ranks[asked], 1, 8) then
     return nil
   end
-  -- The other tracks with the same lane for fairness would get turns too.
-  local shared = tonumber(redis.call('HGET', prefix .. 'lanes', 'shared') or 0) > 0
-  if shared or is_plain_due(2 ^ 32 - struct.unpack('>I8', ranks[1])) then
+  if is_plain_due(2 ^ 32 - struct.unpack('>I8', ranks[1])) then
     return nil
   end
   local ids = {}
   for n, rank in ipairs(ranks) do
     ids[n] = string.sub(rank, 17)
   end
-  local types, found, states, stored = lanes.read_single_lanes(ids)
+  local types, fairs, found, states, stored = lanes.read_single_lanes(ids)
   if not types then
     return nil
   end
@@ -186,7 +191,7 @@ function lanes.single_lane_pass(ranks, asked, taken, claimed_by, term_of, is_pla
   end
   lanes.write_fields('held', held)
   if served[1] then
-    lanes.serve_single(served, ids, types, ranks, members)
+    lanes.serve_single(served, ids, types, fairs, ranks, members)
   end
   return lanes.end_pass(tracks, {}, {}, parked, used) or put_back
 end
