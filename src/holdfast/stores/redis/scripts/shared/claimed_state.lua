@@ -1,6 +1,7 @@
 -- include: job
 -- claimed_state: the state of a pending job after a claim, the job's type, when its last attempt began, its chain as it is
--- stored, and when the job was due. Nil if the job is not pending. Without `unpack_job`, whose table costs as much as the rest of the claim of a job.
+-- stored, and when the job was due. Nil if the job is not pending. Without `unpack_job`, whose table costs as much as the
+-- rest of the claim of a job.
 local function claimed_state(state, worker, token, leased_until, default_attempts)
   local seq, created_at, scheduled_at, status, open_blockers, type, chain, index, priority, attempt, max_attempts,
     key, _, _, _, _, _, _, started_at, finished_at, timeout, keep,
