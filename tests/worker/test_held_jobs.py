@@ -172,7 +172,7 @@ async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets
     locking: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = WorkerHarness(locking, clock)
-    begin, go_on, over = locking.begin_sync, threading.Event(), threading.Event()
+    begin, go_on, over = locking.begin_lazily_sync, threading.Event(), threading.Event()
     attempts: list[SyncAttempt] = []
     said: list[str] = []
 
@@ -194,7 +194,7 @@ async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets
         finally:
             over.set()
 
-    monkeypatch.setattr(locking, "begin_sync", begin_for_long)
+    monkeypatch.setattr(locking, "begin_lazily_sync", begin_for_long)
     chain = await harness.start(late.bind())
     async with harness.worker(lease=LONG):
         try:
@@ -236,7 +236,7 @@ async def test_an_async_handler_that_continues_after_its_abort_gets_no_transacti
 async def test_a_transaction_that_is_closed_while_it_begins_raises_the_abort_reason(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin, cut_off, over = harness.store.begin_sync, threading.Event(), threading.Event()
+    begin, cut_off, over = harness.store.begin_lazily_sync, threading.Event(), threading.Event()
     said: list[str] = []
 
     def begin_slowly() -> SyncTransaction:
@@ -265,7 +265,7 @@ async def test_a_transaction_that_is_closed_while_it_begins_raises_the_abort_rea
         finally:
             over.set()
 
-    monkeypatch.setattr(harness.store, "begin_sync", begin_slowly)
+    monkeypatch.setattr(harness.store, "begin_lazily_sync", begin_slowly)
     await harness.start(late.bind())
     async with harness.worker(lease=LONG):
         await asyncio.to_thread(over.wait, TIMEOUT)

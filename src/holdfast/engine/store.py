@@ -152,6 +152,14 @@ class Store(ABC):
     def begin_sync(self) -> SyncTransaction:
         """Begin a transaction on a connection of the store, for blocking code."""
 
+    async def begin_lazily(self) -> Transaction:
+        """A transaction that may begin with its first operation: `native` must not be used before that operation."""
+        return await self.begin()
+
+    def begin_lazily_sync(self) -> SyncTransaction:
+        """The same for blocking code."""
+        return self.begin_sync()
+
     @abstractmethod
     def join(self, tx: Any) -> AppTransaction:
         """The application's open transaction, with the interface of a store transaction.

@@ -149,7 +149,7 @@ class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
     async def _await(self, request: Begin | Perform | Commit | RollBack) -> Any:
         match request:
             case Begin(session):
-                return await self._store.begin() if session is None else SessionTransaction(self._store, session)
+                return await self._store.begin_lazily() if session is None else SessionTransaction(self._store, session)
             case Perform(tx, operation):
                 return await tx.perform(operation)
             case Commit(tx):

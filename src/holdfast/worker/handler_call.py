@@ -60,7 +60,7 @@ def settling(settlement: Settlement, log: bytes | None) -> Procedure[Settled]:
     """Write the settlement of an attempt, and its log if it has one."""
     if log is not None:
         yield SaveLogs((AttemptLog(settlement.claim, log),))
-    (answer,) = yield Settle((settlement,))
+    (answer,) = yield Settle((settlement,), commits=True)
     return cast("Settled", answer)
 
 

@@ -141,7 +141,7 @@ class SyncAttempt(SyncTxStep, SharedAttempt[Tx, Blockers, State]):
         for begin in methods_of(self._jobs.scope(self.job.type), "begin"):
             if (tx := begin(self, self._store)) is not None:
                 return cast("SyncTransaction", tx)
-        return self._store.begin_sync()
+        return self._store.begin_lazily_sync()
 
     def _done(self, tx: Any) -> SyncDone[Any]:
         return SyncDone(self._completion, tx, self._jobs)

@@ -128,11 +128,15 @@ class Settle(Operation[list[Settled]], frozen=True):
 
     The number of a released attempt is used again for the next attempt. `again`: an earlier call got no response. A
     store that remembers its results may return the first result, even if another worker has claimed the job since.
+
+    `commits`: in a transaction, with one settlement that completes its job. The caller commits next if the settlement
+    was written, and rolls back if not. So a store may commit together with the settlement, in one round trip.
     """
 
     verb: ClassVar = "settle"
     settlements: tuple[Settlement, ...]
     again: bool = False
+    commits: bool = False
 
 
 class Guard(Operation[None], frozen=True):

@@ -10,9 +10,9 @@ decides where a transaction begins and ends; each kind of connection decides wha
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from holdfast.stores.sql.plan import NOTHING, Many, Row, Statement
 
@@ -74,6 +74,24 @@ class NotifyingStatement(NamedTuple):
         return self.statement.sql
 
 
+class CommittingStatement(NamedTuple):
+    """A statement, and the commit of its transaction if `condition` succeeds after it. All are sent together.
+
+    The condition is a query that fails with a division by zero if the transaction must not commit. The transaction then
+    stays open, with the effects of the statement. It also stays open if the connection cannot pipeline. In a
+    transaction of the application only the statement is executed.
+    """
+
+    statement: Statement
+    condition: str
+    parameters: Mapping[str, Any]
+    """The parameters of the condition. Its parameter `transaction` is the id of the transaction that began here."""
+
+    @property
+    def sql(self) -> str:
+        return self.statement.sql
+
+
 class Pipeline(NamedTuple):
     """Instructions that are sent together: the server does not wait for the client between them.
 
@@ -92,12 +110,14 @@ class Pipeline(NamedTuple):
         return is_open
 
 
-Instruction = Statement | Many | NotifyingStatement | Pipeline | Begin | Commit | SavepointCommand
+Instruction = Statement | Many | NotifyingStatement | CommittingStatement | Pipeline | Begin | Commit | SavepointCommand
 
 
 class Result(list[Row]):
     """The rows of an instruction."""
 
+    committed = False
+    """True if a `CommittingStatement` has committed the transaction."""
     notified = False
     """True if the NOTIFY of a `NotifyingStatement` was sent. False if the connection could not pipeline it."""
 

@@ -151,6 +151,22 @@ class PostgresStore(Store):
             raise translated(error, self.name, self.schema) from error
         return PostgresTransaction(pool, connection, self._transaction_store())
 
+    async def begin_lazily(self) -> Transaction:
+        pool = self._connections.transactions_async()
+        try:
+            connection = await pool.take()
+        except Exception as error:
+            raise translated(error, self.name, self.schema) from error
+        return PostgresTransaction(pool, connection, self._transaction_store(), begun=False)
+
+    def begin_lazily_sync(self) -> SyncTransaction:
+        pool = self._connections.transactions
+        try:
+            connection = pool.take()
+        except Exception as error:
+            raise translated(error, self.name, self.schema) from error
+        return SyncPostgresTransaction(pool, connection, self._transaction_store(), begun=False)
+
     def begin_sync(self) -> SyncTransaction:
         pool = self._connections.transactions
         try:

@@ -32,6 +32,7 @@ from holdfast.stores.postgres.errors import (
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
+    CommittingStatement,
     Instruction,
     NotifyingStatement,
     Pipeline,
@@ -157,7 +158,7 @@ class _Plans:
                 for each in steps:
                     result += yield from self._rendered(each, style)
                 return result
-            case NotifyingStatement(statement):
+            case NotifyingStatement(statement) | CommittingStatement(statement):
                 return Result((yield from self._statements(statement, style)))
             case _:
                 return Result((yield from self._statements(instruction, style)))

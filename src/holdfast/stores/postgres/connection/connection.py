@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import psycopg
-from psycopg import pq
 
 from holdfast.engine import generators
 from holdfast.stores.postgres.address import PostgresAddress
+from holdfast.stores.postgres.connection.connection_state import (
+    BEGIN,
+    BEGIN_LENT,
+    ROLLBACK,
+    ConnectionState,
+    Sendable,
+)
 from holdfast.stores.postgres.connection.deadlines import deadlines
-from holdfast.stores.postgres.connection.libpq import Conversation, Session, SimpleQuery, drive, drive_async
+from holdfast.stores.postgres.connection.libpq import drive, drive_async
 from holdfast.stores.postgres.connection.pool_queue import Entry
 from holdfast.stores.postgres.connection.rendering import Renderer
 from holdfast.stores.postgres.connection.socket_watch import SocketWatch, is_readable
-from holdfast.stores.postgres.errors import ABORTED, DeadlinePassed
+from holdfast.stores.postgres.errors import DeadlinePassed
 from holdfast.stores.postgres.plan import (
     Begin,
     Commit,
     Instruction,
-    NotifyingStatement,
     Pipeline,
     Plan,
     ReleaseSavepoint,
@@ -31,85 +35,11 @@ from holdfast.stores.postgres.plan import (
     RollbackToSavepoint,
     Savepoint,
 )
-from holdfast.stores.sql.lent_transaction import ended
-from holdfast.stores.sql.plan import Many, Statement, sets_of
 
 R = TypeVar("R")
 
-_BEGIN: Final = Statement(Begin.sql)
-_COMMIT: Final = Statement(Commit.sql)
-_ROLLBACK: Final = Statement("rollback")
 
-_BEGIN_LENT: Final = SimpleQuery(f"{Begin.sql}; select txid_current()".encode())
-"""Begins a transaction and reads its id. Its operations lock rows, so the transaction would get an id in any case."""
-_COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
-"""Commits the transaction with this id. In any other transaction it fails with a division by zero."""
-
-
-class _State:
-    """The common part of blocking and async connections."""
-
-    def __init__(
-        self,
-        native: psycopg.Connection | psycopg.AsyncConnection,
-        address: PostgresAddress,
-        render: Renderer,
-    ) -> None:
-        self.session = Session(native)
-        self._native = native
-        self.in_transaction = False
-        self.transaction_id: int | None = None
-        """The id of a transaction that the application may use."""
-        self.idle_since = 0.0
-        """When the connection was last returned to its pool."""
-        self._deadline = address.deadline
-        self._late = f"no answer within {address.deadline:g} s"
-        self._render = render
-        self._until = math.inf
-
-    def call_functions(self) -> None:
-        """Start jobs by the functions of the schema: this role has no rights on the tables."""
-        self._render = self._render.with_calls()
-
-    def start_clock(self) -> None:
-        """Start the deadline of a plan. It covers all its attempts to lock the jobs that it needs."""
-        self._until = time.monotonic() + self._deadline
-
-    def check_intact(self) -> None:
-        """Raises RuntimeError if a statement of the transaction failed: the server would roll back at COMMIT."""
-        if self._native.pgconn.transaction_status == pq.TransactionStatus.INERROR:
-            raise RuntimeError(ABORTED)
-
-    def committing(self, *, checks: bool) -> Statement | SimpleQuery:
-        """The statement that commits. With `checks`, it commits only the transaction that was begun here."""
-        return SimpleQuery(_COMMIT_LENT.format(id=self.transaction_id).encode()) if checks else _COMMIT
-
-    def explain(self, error: psycopg.errors.DivisionByZero) -> Exception:
-        """The cause of a failed commit: the check of the transaction id, or a deferred constraint."""
-        failed_check = self._native.pgconn.transaction_status == pq.TransactionStatus.INERROR
-        return ended() if failed_check else error
-
-    def check_time(self) -> None:
-        """Raises DeadlinePassed if a plan has tried for its whole deadline to lock jobs that others have locked."""
-        if time.monotonic() > self._until:
-            raise DeadlinePassed(self._late)
-
-    def _conversation(
-        self, instruction: Statement | Many | NotifyingStatement | Pipeline | SimpleQuery
-    ) -> Conversation[Result]:
-        if isinstance(instruction, SimpleQuery):
-            return self.session.run_script(instruction)
-        if isinstance(instruction, NotifyingStatement):
-            statement, notify = instruction
-            return self.session.execute_then_notify(
-                self._render(statement.sql), statement.parameters, self._render(notify.sql), notify.parameters
-            )
-        if isinstance(instruction, Pipeline):
-            return self.session.execute_all([(self._render(each.sql), each.parameters) for each in instruction.steps])
-        return self.session.execute(self._render(instruction.sql), sets_of(instruction))
-
-
-class SyncConnection(_State):
+class SyncConnection(ConnectionState):
     """A blocking connection."""
 
     def __init__(self, native: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
@@ -147,7 +77,7 @@ class SyncConnection(_State):
                 return self.send(instruction)
         return Result()
 
-    def send(self, instruction: Statement | Many | NotifyingStatement | Pipeline | SimpleQuery, /) -> Result:
+    def send(self, instruction: Sendable, /) -> Result:
         """Send statements to the server. This neither begins a transaction nor checks whether one is open."""
         descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
@@ -157,7 +87,7 @@ class SyncConnection(_State):
                 try:
                     deadlines.watched[descriptor] = until
                     deadlines.ensure_running()
-                    result = drive(self._conversation(instruction), self.native.pgconn)
+                    result = drive(self.conversation(instruction), self.native.pgconn)
                 finally:
                     # The first call here is in C: a signal handler cannot raise an exception before it.
                     with deadlines.lock:
@@ -171,12 +101,12 @@ class SyncConnection(_State):
 
     def begin(self) -> None:
         if not self.in_transaction:
-            self.send(_BEGIN)
+            self.send(BEGIN)
             self.in_transaction = True
 
     def begin_lent(self) -> None:
         """Begin a transaction that the application may use."""
-        ((self.transaction_id,),) = self.send(_BEGIN_LENT)
+        ((self.transaction_id,),) = self.send(BEGIN_LENT)
         self.in_transaction = True
 
     def commit(self, *, checks: bool = False) -> None:
@@ -190,7 +120,7 @@ class SyncConnection(_State):
 
     def rollback(self) -> None:
         if self.in_transaction:
-            self.send(_ROLLBACK)
+            self.send(ROLLBACK)
             self.in_transaction = False
 
     @property
@@ -201,7 +131,7 @@ class SyncConnection(_State):
         self.native.close()
 
 
-class AsyncConnection(_State):
+class AsyncConnection(ConnectionState):
     """An async connection. With `exclusive`, the application never uses it."""
 
     def __init__(
@@ -239,13 +169,13 @@ class AsyncConnection(_State):
                 return await self.send(instruction)
         return Result()
 
-    async def send(self, instruction: Statement | Many | NotifyingStatement | Pipeline | SimpleQuery, /) -> Result:
+    async def send(self, instruction: Sendable, /) -> Result:
         """Send statements to the server. This neither begins a transaction nor checks whether one is open."""
         descriptor = self.native.pgconn.socket
         async with self.native.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                result = await drive_async(self._conversation(instruction), self._watch)
+                result = await drive_async(self.conversation(instruction), self._watch)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
@@ -255,12 +185,12 @@ class AsyncConnection(_State):
 
     async def begin(self) -> None:
         if not self.in_transaction:
-            await self.send(_BEGIN)
+            await self.send(BEGIN)
             self.in_transaction = True
 
     async def begin_lent(self) -> None:
         """Begin a transaction that the application may use."""
-        ((self.transaction_id,),) = await self.send(_BEGIN_LENT)
+        ((self.transaction_id,),) = await self.send(BEGIN_LENT)
         self.in_transaction = True
 
     async def commit(self, *, checks: bool = False) -> None:
@@ -274,7 +204,7 @@ class AsyncConnection(_State):
 
     async def rollback(self) -> None:
         if self.in_transaction:
-            await self.send(_ROLLBACK)
+            await self.send(ROLLBACK)
             self.in_transaction = False
 
     @property

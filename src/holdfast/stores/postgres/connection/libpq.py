@@ -44,6 +44,7 @@ class SimpleQuery(NamedTuple):
 
 
 _DISCARD_PLANS = SimpleQuery(b"discard plans")
+_RELEASE = SimpleQuery(b"rollback to savepoint holdfast; release savepoint holdfast")
 
 
 class Session:
@@ -58,7 +59,7 @@ class Session:
         self.prepares = False
         """Whether statements are prepared at their first use. False behind a pooler, where the session may change.
 
-        Statements without parameters, such as BEGIN and COMMIT, are never prepared: that would not make them faster.
+        BEGIN, COMMIT and the like are never prepared: that would not make them faster.
         """
 
     def execute(self, statement: Rendered, sets: Iterable[Parameters]) -> Conversation[Result]:
@@ -128,17 +129,7 @@ class Session:
             for statement, parameters in steps:
                 result += yield from self.execute(statement, (parameters,))
             return result
-        names: list[bytes] = []
-        for statement, _ in steps:
-            names.append((yield from self._prepared(statement)) if statement.names else b"")
-        self._server.enter_pipeline_mode()
-        for name, (statement, parameters) in zip(names, steps, strict=True):
-            values = self._values(statement, parameters)
-            if name:
-                self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
-            else:
-                self._server.send_query_params(statement.encoded, values, result_format=pq.Format.BINARY)
-        self._server.pipeline_sync()  # only one: after an error the server omits the statements before the next one
+        yield from self._send_all(steps)
         begun = time.monotonic()
         yield from self._flush()
         for _ in steps:
@@ -147,6 +138,46 @@ class Session:
         self._plans.performed(begun, time.monotonic())
         self._server.exit_pipeline_mode()
         return result
+
+    def execute_then_commit(self, steps: Sequence[tuple[Rendered, Any]]) -> Conversation[Result]:
+        """Run a statement, and commit its transaction if the condition behind it succeeds. Returns the rows.
+
+        `steps` are the statement, the savepoint, the condition and the commit. `committed` of the result is False after
+        a division by zero in the condition. The transaction is then as it was before the savepoint.
+        """
+        if not self.pipelines:
+            return (yield from self.execute(steps[0][0], (steps[0][1],)))
+        yield from self._send_all(steps)
+        begun = time.monotonic()
+        yield from self._flush()
+        result = Result(self._loaded((yield from self._answer())))
+        yield from self._answer()
+        try:
+            yield from self._answer()
+            result.committed = True
+        except psycopg.errors.DivisionByZero:
+            pass  # the server omits the commit
+        yield from self._answer()
+        yield from self._result()
+        self._plans.performed(begun, time.monotonic())
+        self._server.exit_pipeline_mode()
+        if not result.committed:
+            yield from self.run_script(_RELEASE)
+        return result
+
+    def _send_all(self, steps: Sequence[tuple[Rendered, Any]]) -> Conversation[None]:
+        """Send statements in pipeline mode, with one synchronisation: after an error the server omits the rest."""
+        names: list[bytes] = []
+        for statement, _ in steps:
+            names.append((yield from self._prepared(statement)) if statement.names or statement.is_query else b"")
+        self._server.enter_pipeline_mode()
+        for name, (statement, parameters) in zip(names, steps, strict=True):
+            values = self._values(statement, parameters)
+            if name:
+                self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
+            else:
+                self._server.send_query_params(statement.encoded, values, result_format=pq.Format.BINARY)
+        self._server.pipeline_sync()
 
     def _pipeline(self, name: bytes, values: list[bytes | None]) -> None:
         self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)

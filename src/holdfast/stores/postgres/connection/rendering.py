@@ -28,6 +28,8 @@ class Rendered(NamedTuple):
     text: str
     encoded: bytes
     names: tuple[str, ...]
+    is_query: bool
+    """False for a command without a plan, such as BEGIN."""
 
     def values(self, parameters: Any) -> tuple[Any, ...]:
         return tuple([parameters[name] for name in self.names])
@@ -68,7 +70,7 @@ class Renderer:
             text = _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
         else:
             text = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
-        return Rendered(text, text.encode(), tuple(names))
+        return Rendered(text, text.encode(), tuple(names), text.startswith("select "))
 
 
 def in_schema(sql: str, schema: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TypeVar
 
 import psycopg
 
 from holdfast.engine.generators import drive, drive_async
-from holdfast.engine.operations import Operation
+from holdfast.engine.operations import Operation, Settle
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
 from holdfast.stores.postgres.connection.deadlines import shut_down
@@ -21,23 +21,11 @@ from holdfast.stores.postgres.connection.lent_connection import (
     lend,
     lend_async,
 )
+from holdfast.stores.postgres.connection.lent_plans import in_transaction
 from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.errors import translated, translated_in_transaction
-from holdfast.stores.postgres.plan import (
-    Begin,
-    Commit,
-    Instruction,
-    NotifyingStatement,
-    Pipeline,
-    ReleaseSavepoint,
-    Result,
-    RollbackToSavepoint,
-    Savepoint,
-    SavepointCommand,
-)
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.plans import plan
-from holdfast.stores.sql.plan import Many, Statement
 
 R = TypeVar("R")
 
@@ -63,22 +51,35 @@ class TransactionStore:
 class PostgresTransaction:
     """A transaction for async code. `native` is its psycopg connection."""
 
-    def __init__(self, pool: AsyncPool, connection: AsyncConnection, store: TransactionStore) -> None:
+    def __init__(
+        self, pool: AsyncPool, connection: AsyncConnection, store: TransactionStore, *, begun: bool = True
+    ) -> None:
         self.native: AsyncLentConnection = lend_async(connection.native)
         self.unawaited = self.native.lending.unawaited
         self._pool = pool
         self._connection: AsyncConnection | None = connection
         self._store = store
+        self._begun = begun
         self._busy = False
 
     async def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
-        await self._check()
-        connection.check_intact()
+        if self._begun:
+            await self._check()
+            connection.check_intact()
+        begins, self._begun = not self._begun, True
+        commits = isinstance(operation, Settle) and operation.commits
+        if commits:
+            self.native.lending.over = True
         context = store.new_context()
         try:
-            answer = await drive_async(plan(context, operation), _within_async(connection))
-        except Exception as error:
+            sending = in_transaction(connection, plan(context, operation), begins=begins)
+            answer = await drive_async(sending, connection.send)
+        except BaseException as error:
+            if commits:
+                store.send(store.hints)  # the server may have committed
+            if not isinstance(error, Exception):
+                raise
             shown = translated_in_transaction(error, store.name, store.schema, operation.verb)
             if shown is error:
                 raise
@@ -90,8 +91,9 @@ class PostgresTransaction:
         connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
-            await self._check()
-            await connection.commit(checks=self.native.lending.used)
+            if connection.in_transaction:  # otherwise it was committed with its settlement, or never begun
+                await self._check()
+                await connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
             self._store.send(self._store.hints)  # the server may have committed
@@ -109,7 +111,7 @@ class PostgresTransaction:
         # In these cases the state of the session is unknown. A new connection costs only a few milliseconds.
         if (
             self._busy
-            or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+            or (self._begun and connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS)
             or (self.native.lending.used and not await _is_released(self.native.lock))
         ):
             self._pool.discard(connection)
@@ -140,23 +142,34 @@ class PostgresTransaction:
 class SyncPostgresTransaction:
     """A transaction for blocking code. `native` is its psycopg connection."""
 
-    def __init__(self, pool: Pool, connection: SyncConnection, store: TransactionStore) -> None:
+    def __init__(self, pool: Pool, connection: SyncConnection, store: TransactionStore, *, begun: bool = True) -> None:
         self.native: LentConnection = lend(connection.native)
         self._pool = pool
         self._connection: SyncConnection | None = connection
         self._store = store
+        self._begun = begun
         self._busy = False
         self._ending = threading.Lock()
         self._cut = False
 
     def perform(self, operation: Operation[R], /) -> R:
         connection, store = self._open(), self._store
-        self._check()
-        connection.check_intact()
+        if self._begun:
+            self._check()
+            connection.check_intact()
+        begins, self._begun = not self._begun, True
+        commits = isinstance(operation, Settle) and operation.commits
+        if commits:
+            self.native.lending.over = True
         context = store.new_context()
         try:
-            answer = drive(plan(context, operation), _within(connection))
-        except Exception as error:
+            sending = in_transaction(connection, plan(context, operation), begins=begins)
+            answer = drive(sending, connection.send)
+        except BaseException as error:
+            if commits:
+                store.send(store.hints)  # the server may have committed
+            if not isinstance(error, Exception):
+                raise
             shown = translated_in_transaction(error, store.name, store.schema, operation.verb)
             if shown is error:
                 raise
@@ -169,8 +182,9 @@ class SyncPostgresTransaction:
             connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
-            self._check()
-            connection.commit(checks=self.native.lending.used)
+            if connection.in_transaction:  # otherwise it was committed with its settlement, or never begun
+                self._check()
+                connection.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(connection)
             self._store.send(self._store.hints)  # the server may have committed
@@ -190,7 +204,7 @@ class SyncPostgresTransaction:
             self._cut
             or self._busy
             or connection.interrupted
-            or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+            or (self._begun and connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS)
             or (self.native.lending.used and not _is_released_sync(self.native.lock))
         ):
             self._pool.discard(connection)
@@ -246,50 +260,3 @@ def _is_released_sync(lock: threading.Lock) -> bool:
     if acquired := lock.acquire(timeout=LOCK_SECONDS):
         lock.release()
     return acquired
-
-
-def _within(connection: SyncConnection) -> Callable[[Instruction], Result]:
-    """Executes instructions in the transaction that is already open."""
-    connection.start_clock()
-
-    def execute(instruction: Instruction) -> Result:
-        match instruction:
-            case Begin() | Commit():
-                return Result()
-            case Pipeline(steps):
-                return Result([row for each in steps for row in execute(each)])
-            case _:
-                return connection.send(_statement(connection, instruction))
-
-    return execute
-
-
-def _within_async(connection: AsyncConnection) -> Callable[[Instruction], Awaitable[Result]]:
-    connection.start_clock()
-
-    async def execute(instruction: Instruction) -> Result:
-        match instruction:
-            case Begin() | Commit():
-                return Result()
-            case Pipeline(steps):
-                return Result([row for each in steps for row in await execute(each)])
-            case _:
-                return await connection.send(_statement(connection, instruction))
-
-    return execute
-
-
-def _statement(
-    connection: SyncConnection | AsyncConnection, instruction: Statement | Many | NotifyingStatement | SavepointCommand
-) -> Statement | Many:
-    """The statement of an instruction. A NOTIFY is not pipelined: hints are sent after the commit."""
-    match instruction:
-        case RollbackToSavepoint():
-            connection.check_time()
-            return Statement(instruction.sql)
-        case Savepoint() | ReleaseSavepoint():
-            return Statement(instruction.sql)
-        case NotifyingStatement(statement):
-            return statement
-        case _:
-            return instruction

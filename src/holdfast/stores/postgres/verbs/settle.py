@@ -16,7 +16,7 @@ from holdfast.stores.postgres.plan import Begin, Commit, Plan, Result
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, locks, start
-from holdfast.stores.postgres.verbs.settle_statements import JobState, Write, completed, continued, ended
+from holdfast.stores.postgres.verbs.settle_statements import JobState, Write, committing, completed, continued, ended
 from holdfast.stores.postgres.verbs.suspend import suspended
 from holdfast.stores.sql.plan import Statement
 
@@ -32,11 +32,13 @@ def settle(context: PlanContext, op: Settle) -> Plan[list[Settled]]:
         firsts = {settlement.claim.job_id: index for index, settlement in reversed(left.items())}
         batch = left if len(firsts) == len(left) else {index: left[index] for index in sorted(firsts.values())}
         left = {index: settlement for index, settlement in left.items() if index not in batch}
-        yield from _settle(context, batch, answers)
+        yield from _settle(context, batch, answers, commits=op.commits)
     return answers
 
 
-def _settle(context: PlanContext, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
+def _settle(
+    context: PlanContext, settlements: dict[int, Settlement], answers: list[Settled], *, commits: bool
+) -> Plan[None]:
     """Write the outcomes of different jobs. Sets the answers that differ from `Settled()`."""
     kinds: dict[Write, dict[int, Settlement]] = {}
     in_transaction: dict[int, Settlement] = {}
@@ -52,7 +54,7 @@ def _settle(context: PlanContext, settlements: dict[int, Settlement], answers: l
         else:
             kinds.setdefault(completed if following is None else continued, {})[index] = settlement
     for write, batch in kinds.items():
-        lost, skipped = yield from _write(context, write, batch.values())
+        lost, skipped = yield from _write(context, write, batch.values(), commits=commits)
         for index, settlement in batch.items() if lost or skipped else ():
             if (id := settlement.claim.job_id) in skipped:
                 (awaited if write is completed else in_transaction)[index] = settlement
@@ -65,7 +67,7 @@ def _settle(context: PlanContext, settlements: dict[int, Settlement], answers: l
 
 
 def _write(
-    context: PlanContext, write: Write, settlements: Collection[Settlement]
+    context: PlanContext, write: Write, settlements: Collection[Settlement], *, commits: bool = False
 ) -> Plan[tuple[dict[str, JobState | None], Collection[str]]]:
     """Write these outcomes. Returns the states of the jobs whose claims are lost, and the ids of the skipped jobs.
 
@@ -75,7 +77,11 @@ def _write(
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
     lost: dict[str, JobState | None] = {}
-    rows = yield write(context, list(settlements))
+    rows = Result()
+    if commits and write in (completed, continued):
+        rows = yield committing(context, *settlements)
+    if not rows:
+        rows = yield write(context, list(settlements))
     while True:
         context.receive(rows)
         for id, status, token, awaited, chain_id, type, recorded in rows:

@@ -11,13 +11,15 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from holdfast.core.lifecycle import OPTIONS, NewJob, Settlement
-from holdfast.stores.postgres.plan import NotifyingStatement
+from holdfast.stores.postgres.plan import CommittingStatement, NotifyingStatement
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
 _COMPLETED = SQL["settle_completed"]
 _COMPLETED_ONE = SQL["settle_completed_one"]
+_GUARDED = SQL["settle_guarded"]
+_COMMITS = SQL["settle_commits"]
 _CONTINUED = SQL["settle_continued"]
 _ENDED = SQL["settle_ended"]
 
@@ -40,7 +42,7 @@ def completed(
 ) -> Statement | NotifyingStatement:
     """The statement for completed jobs. With `all`, also for jobs of awaited chains. With `ends`, the chains end."""
     if len(settlements) == 1 and ends and not all:
-        statement = _completed_one(context, settlements[0])
+        statement = _completed_one(_COMPLETED_ONE, context, settlements[0])
     else:
         statement = Statement(
             _COMPLETED,
@@ -56,9 +58,22 @@ def completed(
     return NotifyingStatement(statement, context.notify.completed([each.claim for each in settlements]))
 
 
-def _completed_one(context: PlanContext, settlement: Settlement) -> Statement:
+def committing(context: PlanContext, settlement: Settlement) -> CommittingStatement:
+    """The statement that completes the job of an attempt in its own transaction, and commits it if it did.
+
+    If the job was skipped, for example because its chain is awaited, nothing is written and the transaction stays open.
+    """
+    if settlement.continuation is None:
+        statement = _completed_one(_GUARDED, context, settlement)
+    else:
+        statement = continued(context, [settlement])
+    claim = settlement.claim
+    return CommittingStatement(statement, _COMMITS, {"id": claim.job_id, "token": claim.token})
+
+
+def _completed_one(sql: str, context: PlanContext, settlement: Settlement) -> Statement:
     return Statement(
-        _COMPLETED_ONE,
+        sql,
         {
             "now": context.now or context.clock,
             "id": settlement.claim.job_id,
