@@ -132,7 +132,7 @@ class SyncConnection(ConnectionState):
 
 
 class AsyncConnection(ConnectionState):
-    """An async connection. With `exclusive`, the application never uses it."""
+    """An async connection. Its watch is `exclusive` unless the application uses the connection next."""
 
     def __init__(
         self, native: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer, *, exclusive: bool
@@ -140,7 +140,7 @@ class AsyncConnection(ConnectionState):
         super().__init__(native, address, render)
         self.native = native
         self._process = os.getpid()
-        self._watch = SocketWatch(native.pgconn.socket, native.pgconn.consume_input, exclusive=exclusive)
+        self.watch = SocketWatch(native.pgconn.socket, native.pgconn.consume_input, exclusive=exclusive)
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -175,7 +175,7 @@ class AsyncConnection(ConnectionState):
         async with self.native.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                result = await drive_async(self.conversation(instruction), self._watch)
+                result = await drive_async(self.conversation(instruction), self.watch)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
@@ -190,6 +190,7 @@ class AsyncConnection(ConnectionState):
 
     async def begin_lent(self) -> None:
         """Begin a transaction that the application may use."""
+        self.watch.exclusive = False
         ((self.transaction_id,),) = await self.send(BEGIN_LENT)
         self.in_transaction = True
 
@@ -213,7 +214,7 @@ class AsyncConnection(ConnectionState):
 
     def close(self) -> None:
         # Closing sends one message and does not wait for an answer.
-        self._watch.end(self.native.pgconn.finish)
+        self.watch.end(self.native.pgconn.finish)
 
     def __del__(self) -> None:
         # The store was garbage-collected without close(). The event loop must stop watching the descriptor: the next

@@ -134,7 +134,7 @@ class Session:
         yield from self._flush()
         for _ in steps:
             result += self._loaded((yield from self._answer()))
-        yield from self._result()
+        yield from self._synchronise()
         self._plans.performed(begun, time.monotonic())
         self._server.exit_pipeline_mode()
         return result
@@ -158,7 +158,7 @@ class Session:
         except psycopg.errors.DivisionByZero:
             pass  # the server omits the commit
         yield from self._answer()
-        yield from self._result()
+        yield from self._synchronise()
         self._plans.performed(begun, time.monotonic())
         self._server.exit_pipeline_mode()
         if not result.committed:
@@ -209,9 +209,19 @@ class Session:
     def _answer(self, *, piped: bool = False) -> Conversation[PGresult]:
         """The last result of a statement. An error may follow the rows: the implicit commit can fail."""
         answer: PGresult | None = None
+        server = self._server
         try:
-            while not self._has_ended(result := (yield from self._result()), piped=piped):
-                answer = result or answer
+            while True:
+                while server.is_busy():
+                    yield False
+                result = server.get_result()
+                if result is None:
+                    if not piped or server.status != pq.ConnStatus.OK:
+                        break
+                elif result.status == pq.ExecStatus.PIPELINE_SYNC:
+                    break
+                else:
+                    answer = result
         except psycopg.OperationalError:
             # A server that ends the session sends the reason, and then closes the connection.
             if answer is None or answer.status != pq.ExecStatus.FATAL_ERROR:
@@ -224,16 +234,11 @@ class Session:
             raise error
         return answer
 
-    def _has_ended(self, result: PGresult | None, *, piped: bool) -> bool:
-        """Whether this result marks the end of the answer to a statement."""
-        if result is None:
-            return not piped or self._server.status != pq.ConnStatus.OK
-        return result.status == pq.ExecStatus.PIPELINE_SYNC
-
-    def _result(self) -> Conversation[PGresult | None]:
+    def _synchronise(self) -> Conversation[None]:
+        """Read the end of the answers in pipeline mode."""
         while self._server.is_busy():
             yield False
-        return self._server.get_result()
+        self._server.get_result()
 
     def _loaded(self, result: PGresult) -> list[Row]:
         if not result.nfields:
@@ -251,6 +256,8 @@ class Session:
 
     def _encoded(self, value: Any) -> bytes:
         """A parameter in text format. The statement itself casts it to its type."""
+        if type(value) is str:
+            return value.encode(self._encoding)
         if type(value) is bytes:
             return b"\\x" + value.hex().encode()
         text = literal(value) if _is_list(value) else str(value)

@@ -18,15 +18,15 @@ class SocketWatch:
     The callback of the loop reads the data. The loop polls again before the waiting task runs. So if the task read the
     data, the loop would report the same data twice.
 
-    If the connection is `exclusive` to the store, the loop keeps watching the socket between two waits. Starting and
-    stopping the watch each time is most of the cost of a wait. If the application uses the connection too, the waits of
-    its driver would end our watch.
+    While the connection is `exclusive` to the store, the loop keeps watching the socket between two waits. Starting and
+    stopping the watch each time is most of the cost of a wait. The last wait before the application uses the connection
+    must not be exclusive: the waits of the application's driver would end our watch.
     """
 
     def __init__(self, descriptor: int, read: Callable[[], None], *, exclusive: bool) -> None:
         self._descriptor = descriptor
         self._read = read
-        self._exclusive = exclusive
+        self.exclusive = exclusive
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._waiting: asyncio.Future[None] | None = None
@@ -46,7 +46,7 @@ class SocketWatch:
             self._waiting = None
             if writes:
                 self._loop.remove_writer(self._descriptor)
-            if not self._exclusive:
+            if not self.exclusive:
                 self._stop()
 
     def end(self, close: Callable[[], None]) -> None:

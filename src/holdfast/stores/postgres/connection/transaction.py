@@ -71,6 +71,7 @@ class PostgresTransaction:
         commits = isinstance(operation, Settle) and operation.commits
         if commits:
             self.native.lending.over = True
+        connection.watch.exclusive = commits
         context = store.new_context()
         try:
             sending = in_transaction(connection, plan(context, operation), begins=begins)
@@ -125,13 +126,12 @@ class PostgresTransaction:
         """Raises RuntimeError if the application ended the transaction, or left a statement unfinished."""
         self.native.check_open()
         if self.native.lending.used:
-            if not await _acquired(self.native.lock):
-                self._busy = True
-                raise RuntimeError(BUSY)
-            try:
-                self.native.check_idle()
-            finally:
+            if self.native.lock.locked():
+                if not await _acquired(self.native.lock):
+                    self._busy = True
+                    raise RuntimeError(BUSY)
                 self.native.lock.release()
+            self.native.check_idle()
 
     def _open(self) -> AsyncConnection:
         if self._connection is None:
