@@ -32,7 +32,7 @@ SessionFactory = Callable[[], Any] | None
 
 
 class Begin(NamedTuple):
-    """Begin a transaction of the store, or of a new session. The result is the transaction."""
+    """A transaction of the store, which may begin with its first operation, or of a new session."""
 
     session: SessionFactory
 
@@ -140,13 +140,13 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
     def _begin(self, session: SessionFactory) -> Generator[Request, Any, Any]:
         since = lease_clock()
         tx = yield Begin(session)
-        self._completion.waited += lease_clock() - since
         self._completion.tx = tx
         try:
             # Check the signal after `tx` is set. An earlier abort could not abandon the transaction, and the settlement
             # could not be written while the transaction is open.
             self._check_signal()
             yield Perform(tx, Guard(self.claim))
+            self._completion.waited += lease_clock() - since
         except BaseException as error:
             self._completion.tx = None
             yield RollBack(tx, error)

@@ -95,6 +95,19 @@ async def test_a_wait_for_writing_needs_no_incoming_data(ends: Ends) -> None:
     assert not asyncio.get_running_loop().remove_writer(here)
 
 
+async def test_a_socket_that_is_not_exclusive_any_more_is_unwatched_after_the_next_wait(ends: Ends) -> None:
+    here, there = ends
+    watch = SocketWatch(here.fileno(), reader(here), exclusive=True)
+    there.send(b"!")
+    await watch.wait(writes=False)
+
+    watch.exclusive = False
+    there.send(b"!")
+    await watch.wait(writes=False)
+
+    assert not is_watched(here)
+
+
 async def test_data_outside_a_wait_ends_the_watch(ends: Ends) -> None:
     here, there = ends
     watch = SocketWatch(here.fileno(), reader(here), exclusive=True)
