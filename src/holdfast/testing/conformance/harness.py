@@ -138,6 +138,11 @@ class Harness(Performer):
         tx = self.store.begin_sync() if self.mode is Mode.SYNC else await self.store.begin()
         return OpenTransaction(tx, self.mode)
 
+    async def begin_lazily(self) -> OpenTransaction:
+        """A transaction of the store that may begin with its first operation."""
+        sync = self.mode is Mode.SYNC
+        return OpenTransaction(self.store.begin_lazily_sync() if sync else await self.store.begin_lazily(), self.mode)
+
     async def race(self, actions: Sequence[Coroutine[Any, Any, R]]) -> list[R | HoldfastError]:
         """Run these at the same time, each in its own thread or task. A barrier starts them when all are ready.
 

@@ -35,6 +35,52 @@ async def operations_in_a_transaction_are_visible_after_the_commit(harness: Harn
     assert (await harness.job(side.id)).status is Status.PENDING
 
 
+async def a_settlement_that_may_commit_its_transaction_is_written_once(harness: Harness) -> None:
+    job, continuing, side = await harness.claimed(), await harness.claimed(), new_job("side")
+
+    tx = await harness.begin_lazily()
+    await tx.perform(Guard(job.claim))
+    await tx.perform(Start((side,)))
+    ending = await tx.perform(Settle((completed(job, b"7"),), commits=True))
+    await tx.commit()
+    tx = await harness.begin_lazily()
+    await tx.perform(Guard(continuing.claim))
+    following = await tx.perform(Settle((continued(continuing, next_job(continuing)),), commits=True))
+    await tx.commit()
+
+    assert [answer.written for answer in (*ending, *following)] == [True, True]
+    assert (await harness.chain(job.id)).last.output == b"7"
+    assert (await harness.chain(continuing.id)).last.type == "publish"
+    assert (await harness.job(side.id)).status is Status.PENDING
+
+
+async def a_settlement_that_may_commit_unblocks_a_chain_that_waits_since_the_guard(harness: Harness) -> None:
+    job = await harness.claimed()
+    dependent = new_job("side", after=(job.id,))
+
+    tx = await harness.begin_lazily()
+    await tx.perform(Guard(job.claim))
+    await tx.perform(Start((dependent,)))
+    (answer,) = await tx.perform(Settle((completed(job),), commits=True))
+    await tx.commit()
+
+    assert answer.written
+    assert (await harness.job(dependent.id)).status is Status.PENDING
+
+
+async def a_settlement_with_a_lost_claim_does_not_commit_its_transaction(harness: Harness) -> None:
+    job, side = await harness.claimed(), new_job("side")
+    await harness.perform(CancelChains((job.chain_id,)))
+
+    tx = await harness.begin_lazily()
+    await tx.perform(Start((side,)))
+    (answer,) = await tx.perform(Settle((completed(job),), commits=True))
+    await tx.rollback()
+
+    assert answer.lost == "cancelled"
+    assert await harness.perform(GetChains((side.id,))) == [None]
+
+
 async def a_start_in_a_transaction_is_visible_after_the_commit(harness: Harness) -> None:
     side, keyed = new_job("side"), new_job("side", key="k")
 
