@@ -82,9 +82,13 @@ def test_a_session_that_has_only_the_name_of_an_attempt_is_never_ended(
 
 
 @pytest.mark.usefixtures("no_termination")
-@pytest.mark.parametrize("settled", [False, True], ids=["of a prepare", "of a completion"])
+@pytest.mark.parametrize(
+    ("settled", "together"),
+    [(False, False), (True, False), (True, True)],
+    ids=["of a prepare", "of a completion", "sent with the settlement"],
+)
 def test_a_transaction_that_waits_for_its_commit_is_never_ended_and_doctor_names_it(
-    server: Postgres, store: PostgresStore, connection: psycopg.Connection, settled: bool
+    server: Postgres, store: PostgresStore, connection: psycopg.Connection, settled: bool, together: bool
 ) -> None:
     connection.execute(f'create table "{store.schema}".row (n int)'.encode())
     connection.execute(
@@ -98,11 +102,17 @@ def test_a_transaction_that_waits_for_its_commit_is_never_ended_and_doctor_names
     job = claimed(store)
     tx, pid = attempt_of(store, job)
     tx.native.execute(f'insert into "{store.schema}".row values (1)'.encode())
-    if settled:
+    if settled and not together:
         tx.perform(Settle((completed(job),)))
+
+    def commit() -> None:
+        if together:
+            tx.perform(Settle((completed(job),), commits=True))
+        tx.commit()
+
     with server.connect() as other, ThreadPoolExecutor(1) as pool:
         other.execute("select pg_advisory_lock(14, 3)")
-        commits = pool.submit(tx.commit)
+        commits = pool.submit(commit)
         waiting = "select wait_event_type = 'Lock' from pg_stat_activity where pid = %s"
         wait_until(lambda: connection.execute(waiting, [pid]).fetchone() == (True,))
         wait_until_idle(connection, pid)
