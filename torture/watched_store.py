@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from holdfast.engine.operations import Operation, Settle
@@ -59,8 +60,14 @@ class WatchedStore(Store):
         return answer
 
     async def begin(self) -> Transaction:
+        return await self._begun(self.inner.begin)
+
+    async def begin_lazily(self) -> Transaction:
+        return await self._begun(self.inner.begin_lazily)
+
+    async def _begun(self, begin: Callable[[], Awaitable[Transaction]]) -> Transaction:
         self._watch.meet("begin", "before")
-        begun = await self.inner.begin()
+        begun = await begin()
         try:
             self._watch.meet("begin", "after")
         except StoreUnavailable:
@@ -69,8 +76,14 @@ class WatchedStore(Store):
         return WatchedTransaction(begun, self._watch)
 
     def begin_sync(self) -> SyncTransaction:
+        return self._begun_sync(self.inner.begin_sync)
+
+    def begin_lazily_sync(self) -> SyncTransaction:
+        return self._begun_sync(self.inner.begin_lazily_sync)
+
+    def _begun_sync(self, begin: Callable[[], SyncTransaction]) -> SyncTransaction:
         self._watch.meet("begin", "before")
-        begun = self.inner.begin_sync()
+        begun = begin()
         try:
             self._watch.meet("begin", "after")
         except StoreUnavailable:
@@ -116,6 +129,8 @@ class WatchedTransaction:
         self._inner = inner
         self._watch = watch
         self._answers: list[tuple[Operation[Any], Any, int]] = []
+        self._committing = False
+        """Whether the settlement was sent that may commit: a failure before the commit is not possible any more."""
 
     @property
     def native(self) -> Any:
@@ -123,6 +138,9 @@ class WatchedTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
+        if isinstance(operation, Settle) and operation.commits:
+            await self._begin_commit()
+            self._committing = True
         asked = self._watch.asked(operation)
         try:
             answer = await self._inner.perform(operation)
@@ -134,11 +152,8 @@ class WatchedTransaction:
         return answer
 
     async def commit(self) -> None:
-        try:
-            self._watch.meet("commit", "before")
-        except StoreUnavailable:
-            await self._inner.rollback()  # a failed commit leaves no open transaction
-            raise
+        if not self._committing:
+            await self._begin_commit()
         await self._inner.commit()
         self._watch.meet("commit", "after")
         for each in self._answers:
@@ -150,6 +165,13 @@ class WatchedTransaction:
         self._watch.meet("rollback", "after")
         _note_losses(self._watch, self._answers)
 
+    async def _begin_commit(self) -> None:
+        try:
+            self._watch.meet("commit", "before")
+        except StoreUnavailable:
+            await self._inner.rollback()  # a failed commit leaves no open transaction
+            raise
+
 
 class WatchedSyncTransaction:
     """The same for blocking code."""
@@ -158,6 +180,8 @@ class WatchedSyncTransaction:
         self._inner = inner
         self._watch = watch
         self._answers: list[tuple[Operation[Any], Any, int]] = []
+        self._committing = False
+        """Whether the settlement was sent that may commit: a failure before the commit is not possible any more."""
 
     @property
     def native(self) -> Any:
@@ -165,6 +189,9 @@ class WatchedSyncTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
+        if isinstance(operation, Settle) and operation.commits:
+            self._begin_commit()
+            self._committing = True
         asked = self._watch.asked(operation)
         try:
             answer = self._inner.perform(operation)
@@ -176,11 +203,8 @@ class WatchedSyncTransaction:
         return answer
 
     def commit(self) -> None:
-        try:
-            self._watch.meet("commit", "before")
-        except StoreUnavailable:
-            self._inner.rollback()
-            raise
+        if not self._committing:
+            self._begin_commit()
         self._inner.commit()
         self._watch.meet("commit", "after")
         for each in self._answers:
@@ -191,6 +215,13 @@ class WatchedSyncTransaction:
         self._inner.rollback()
         self._watch.meet("rollback", "after")
         _note_losses(self._watch, self._answers)
+
+    def _begin_commit(self) -> None:
+        try:
+            self._watch.meet("commit", "before")
+        except StoreUnavailable:
+            self._inner.rollback()
+            raise
 
     def abandon(self) -> None:
         self._inner.abandon()
