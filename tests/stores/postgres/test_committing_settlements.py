@@ -17,6 +17,7 @@ from holdfast.errors import ClaimLost
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.connection.connection_state import Sendable
+from holdfast.stores.postgres.errors import NotMigrated
 from holdfast.stores.postgres.plan import Result
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from tests.servers.postgres import Postgres
@@ -247,6 +248,17 @@ def test_a_guard_that_fails_leaves_no_open_transaction(store: PostgresStore, con
 
     open_transactions = "select count(*) from pg_stat_activity where xact_start is not null and query ~ %s"
     assert connection.execute(f"{open_transactions} and pid <> pg_backend_pid()", [store.schema]).fetchone() == (0,)
+
+
+def test_a_connection_whose_first_statement_fails_is_not_used_again(store: PostgresStore, server: Postgres) -> None:
+    job = claimed(store)
+    empty = PostgresStore(server.address(schema="empty", pool="1", notify="off"))
+    for _ in range(2):  # the pool has one connection, which the first transaction must give back or close
+        tx = empty.begin_lazily_sync()
+        with pytest.raises(NotMigrated):
+            tx.perform(Guard(job.claim))
+        tx.rollback()
+    empty.close_sync()
 
 
 async def test_the_application_and_the_store_take_turns_on_one_connection(
