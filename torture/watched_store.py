@@ -10,6 +10,7 @@ from holdfast.engine.operations import Operation, Settle
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.engine.wakeups import Wakeups
 from holdfast.errors import StoreUnavailable
+from holdfast.stores.sql.lent_transaction import may_commit
 from torture.failpoints import Watch
 
 R = TypeVar("R")
@@ -138,7 +139,7 @@ class WatchedTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
-        if isinstance(operation, Settle) and operation.commits:
+        if may_commit(operation):
             await self._begin_commit()
             self._committing = True
         asked = self._watch.asked(operation)
@@ -189,7 +190,7 @@ class WatchedSyncTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
-        if isinstance(operation, Settle) and operation.commits:
+        if may_commit(operation):
             self._begin_commit()
             self._committing = True
         asked = self._watch.asked(operation)

@@ -8,9 +8,9 @@ commit would write what the application wanted to undo. If a command is not reje
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from holdfast.engine.operations import Complete, Guard, SaveSteps, Settle
+from holdfast.engine.operations import Complete, Guard, Operation, SaveSteps, Settle
 from holdfast.engine.unawaited import UnawaitedCalls
 
 _REFUSED = (
@@ -63,6 +63,11 @@ class TransactionGuard:
             raise RuntimeError(_REFUSED.format(call=self._refused))
         if self.ended:
             raise ended()
+
+
+def may_commit(operation: Operation[Any]) -> bool:
+    """Whether a store may commit the transaction together with this operation."""
+    return isinstance(operation, Settle) and operation.commits
 
 
 SAME_TRANSACTION = frozenset({Complete.verb, Guard.verb, SaveSteps.verb, Settle.verb})

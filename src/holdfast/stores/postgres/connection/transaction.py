@@ -10,7 +10,7 @@ from typing import TypeVar
 import psycopg
 
 from holdfast.engine.generators import drive, drive_async
-from holdfast.engine.operations import Operation, Settle
+from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
 from holdfast.stores.postgres.connection.deadlines import shut_down
@@ -26,6 +26,7 @@ from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.errors import translated, translated_in_transaction
 from holdfast.stores.postgres.plan_context import PlanContext
 from holdfast.stores.postgres.verbs.plans import plan
+from holdfast.stores.sql.lent_transaction import may_commit
 
 R = TypeVar("R")
 
@@ -68,7 +69,7 @@ class PostgresTransaction:
             await self._check()
             connection.check_intact()
         begins, self._begun = not self._begun, True
-        commits = isinstance(operation, Settle) and operation.commits
+        commits = may_commit(operation)
         if commits:
             self.native.lending.over = True
         connection.watch.exclusive = commits
@@ -158,7 +159,7 @@ class SyncPostgresTransaction:
             self._check()
             connection.check_intact()
         begins, self._begun = not self._begun, True
-        commits = isinstance(operation, Settle) and operation.commits
+        commits = may_commit(operation)
         if commits:
             self.native.lending.over = True
         context = store.new_context()
