@@ -282,24 +282,7 @@ async def test_the_application_and_the_store_take_turns_on_one_connection(
     assert rows_of(connection, written) == list(range(7))
 
 
-def prepared(tx: SyncTransaction) -> int:
-    """How many statements of the application the server has prepared in this session."""
-    ((count,),) = tx.native.execute("select count(*) from pg_prepared_statements where statement ~ '_written'")
-    return int(count)
-
-
-def test_a_frequent_statement_of_the_application_is_prepared(store: PostgresStore, written: str) -> None:
-    tx = store.begin_sync()
-    write(tx, written, 0)
-    assert prepared(tx) == 0
-    for number in range(1, 7):
-        write(tx, written, number)
-
-    assert prepared(tx) == 1
-    tx.rollback()
-
-
-def test_behind_a_pooler_nothing_is_prepared_and_the_commit_is_a_round_trip(
+def test_behind_a_pooler_the_commit_is_a_round_trip(
     store: PostgresStore, written: str, server: Postgres, connection: psycopg.Connection
 ) -> None:
     job = claimed(store)
@@ -308,7 +291,6 @@ def test_behind_a_pooler_nothing_is_prepared_and_the_commit_is_a_round_trip(
         tx = begun(pooled, job)
         for number in range(8):
             write(tx, written, number)
-        assert prepared(tx) == 0
         assert settle(tx, job).written
         assert rows_of(connection, written) == []
         tx.commit()
