@@ -13,9 +13,8 @@ from holdfast.engine.store import Store
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError, StoreReplaced
-from holdfast.worker.ahead_size import NO_ROOM, Room
+from holdfast.worker.ahead_size import Room
 from holdfast.worker.claims_in_flight import ClaimsInFlight
-from holdfast.worker.held_claims import lease_clock
 from holdfast.worker.polling import Polling
 from holdfast.worker.reaper import LeaseReaper
 from holdfast.worker.slots import Slots
@@ -126,18 +125,22 @@ class ClaimLoop:
                     )
                 failures += 1
                 self._observers.emit("store_error", worker=self._worker_id, detail=str(error), cause=error)
-                await self._wake_flag.wait(self._recovery.delay(failures))
-        await self._receive_last_claims(slots)
+                delay = self._recovery.delay(failures)
+                await self._receive(slots, within=delay)
+                await self._wake_flag.wait(delay)
+        await self._receive(slots)
 
-    async def _receive_last_claims(self, slots: Slots) -> None:
-        """Wait for the claims in flight. The worker is stopping, so the slots release their jobs."""
-        while self._claims:
-            try:
-                jobs, _, sent = await self._claims.claim(NO_ROOM)
-            except Exception as error:
-                log.warning("the jobs of the last claim run again after their leases: %s", error)
-            else:
-                slots.begin(jobs, sent)
+    async def _receive(self, slots: Slots, *, within: float | None = None) -> None:
+        """Begin the jobs of the claims in flight, and send no other. If the worker stops, its slots release them."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self._claims:
+                    try:
+                        jobs, _, sent, _ = await self._claims.receive()
+                    except Exception as error:
+                        log.warning("a claim of worker %s failed: %s", self._worker_id, error)
+                    else:
+                        slots.begin(jobs, sent)
 
     async def _iterate(self, slots: Slots) -> None:
         """One iteration. The claim comes first, since a wake-up announces due jobs.
@@ -173,8 +176,8 @@ class ClaimLoop:
         if room.finds_new and not room.limit:
             # No slot is free. Let handlers that have just begun write their steps first: their slots wait for that.
             await asyncio.sleep(0)
-        jobs, asked, sent = await self._claims.claim(room)
-        self._stagger.claimed(lease_clock() - sent)
+        jobs, asked, sent, seconds = await self._claims.claim(room)
+        self._stagger.claimed(seconds)
         self._more = len(jobs) >= asked.limit or self._claims.unanswered
         self._slots_only = len(jobs) < asked.total
         slots.begin(jobs, sent, asked.fast)

@@ -192,6 +192,24 @@ def test_two_types_that_share_lanes_do_not_exceed_their_limits(
     assert kinds[-1] is not Pipeline, "a pipeline must not wait: the server would commit it later"
 
 
+def test_a_pipeline_does_not_wait_long_for_a_track_of_new_jobs(
+    store: PostgresStore, sent: list[Instruction], connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    """If the client gave up meanwhile, the server would later claim jobs that no worker receives."""
+    start(store, limit, jobs=2)
+    store.perform_sync(Settle(tuple(completed(job) for job in claim(store))))
+    start(store, limit)
+    sent.clear()
+    with connection.transaction():
+        connection.execute(f'select from "{store.schema}".track for update'.encode())
+        waiting = pool.submit(claim, store)
+
+        wait_until(lambda: Pipeline in map(type, sent) and sent[-1:] != [] and type(sent[-1]) is not Pipeline)
+        wait_until_blocked(connection, waiting.done)
+
+    assert len(waiting.result()) == LANES
+
+
 def test_a_job_that_is_locked_is_not_waited_for(
     store: PostgresStore, sent: list[Instruction], connection: psycopg.Connection
 ) -> None:

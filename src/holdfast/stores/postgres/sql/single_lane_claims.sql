@@ -2,6 +2,11 @@
 -- The client sends both statements at once, in one transaction, without waiting for an answer in between. They do nothing if a claim by the
 -- general statements (lanes.sql) may decide differently: see `claim_single_lanes.py`.
 
+-- single_lanes_lock_timeout: limit the wait for a track in the admission, which is the only wait.
+-- The server has already received the rest. If the client gives up and repeats the claim, the server would later claim jobs that no
+-- worker receives. After an error the server executes nothing of the rest.
+select set_config('lock_timeout', '100ms', true)
+
 -- single_lanes_lock: lock the best ready tracks and their lanes, and keep their ids for the next statement.
 -- Also takes the changes of lanes, if no track waits for them: see lane_changes and lanes_waking.
 -- The tracks are kept only if they fill the claim, have the same priority, and each has one lane, which no other one has.

@@ -68,7 +68,7 @@ def claim_with_lanes(context: PlanContext, op: ClaimJobs, parameters: Mapping[st
     idle: set[str] = set()
     took_lanes = False
     while (limit := op.limit - len(claimed)) > 0:
-        if context.scan_starts.tries_single_lanes():
+        if context.first and context.scan_starts.tries_single_lanes():
             taken = yield from claim_single_lanes(context, parameters, limit)
             if taken:
                 took_lanes = True

@@ -18,17 +18,28 @@ from holdfast.stores.sql.lane_claims import CHANGES, PREFIX
 from holdfast.stores.sql.lane_pass import Pass
 from holdfast.stores.sql.plan import Statement
 
+_LOCK_TIMEOUT = Statement(SQL["single_lanes_lock_timeout"])
 _ADMIT = SQL["lanes_admit"]
 _LOCK = SQL["single_lanes_lock"]
 _CLAIM = SQL["single_lanes_claim"]
 
 
 def claim_single_lanes(context: PlanContext, parameters: Mapping[str, Any], limit: int) -> Plan[list[Record]]:
-    """Claim this many jobs, or none. `parameters` are those of the statement `claim`."""
+    """Claim this many jobs, or none. `parameters` are those of the statement `claim`.
+
+    Raises the error of a lock timeout if another claim locks a track of new jobs for long. The store then repeats the
+    claim, with the general statements.
+    """
     given = {**parameters, "limit": limit, "changes": CHANGES, "prefix": PREFIX}
     admission, lock, claim = Statement(_ADMIT, {"limit": CHANGES}), Statement(_LOCK, given), Statement(_CLAIM, given)
-    # The first row is that of the admission, the second that of the locks.
-    (admitted, _), _, *claimed = yield Pipeline([Begin(), admission, Commit(), Begin(), lock, claim, Commit()])
+    # The first row is that of the lock timeout, the second that of the admission, the third that of the locks.
+    try:
+        _, (admitted, _), _, *claimed = yield Pipeline(
+            [Begin(), _LOCK_TIMEOUT, admission, Commit(), Begin(), lock, claim, Commit()]
+        )
+    except Exception:
+        context.scan_starts.single_lanes_failed()
+        raise
     context.hints.due.update(admitted)
     if not claimed:
         context.scan_starts.single_lanes_failed()

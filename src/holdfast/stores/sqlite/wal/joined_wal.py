@@ -46,14 +46,17 @@ class JoinedWal:
 
     def _maintain(self) -> None:
         try:
-            # The transaction that requested it is still open.
-            for _ in range(TRIES):
-                if self._is_maintained() or self._threads.ended:
-                    break
+            self._try_until_maintained()
         except Exception as error:
             self._failed(error)
         finally:
             self._requested = False
+
+    def _try_until_maintained(self) -> None:
+        # The transaction that requested it is still open.
+        for _ in range(TRIES):
+            if self._is_maintained() or self._threads.ended:
+                break
 
     def _is_maintained(self) -> bool:
         """Maintain the log, unless the write lock is not free in time."""
