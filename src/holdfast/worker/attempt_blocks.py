@@ -32,7 +32,7 @@ SessionFactory = Callable[[], Any] | None
 
 
 class Begin(NamedTuple):
-    """A transaction of the store, which may begin with its first operation, or of a new session."""
+    """Begin a transaction of the store, which may wait for its first operation, or of a new session. Returns it."""
 
     session: SessionFactory
 

@@ -6,12 +6,13 @@ import asyncio
 import threading
 from collections.abc import Callable
 
+import psycopg
 import pytest
 from psycopg import pq
 
 from holdfast import Jobs, SyncClient
 from holdfast.core.record import Status
-from holdfast.engine.operations import Complete, Completion, GetJobs, LockChain, Start
+from holdfast.engine.operations import CancelChains, Complete, Completion, GetJobs, LockChain, Start
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import new_job
 
@@ -106,6 +107,37 @@ def test_an_operation_inside_a_pipeline_of_the_application_is_refused(store: Pos
     tx.commit()
 
     assert store.perform_sync(GetJobs((job.id,))) != [None]
+
+
+def test_a_rollback_does_not_wait_for_a_pipeline_that_is_left_open(store: PostgresStore) -> None:
+    """The ROLLBACK would wait in the pipeline until the deadline."""
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    tx = store.begin_sync()
+    tx.perform(LockChain(job.id))
+    tx.native.pgconn.enter_pipeline_mode()
+
+    tx.rollback()
+
+    assert len(store.perform_sync(CancelChains((job.id,)))) == 1  # the lock was released
+
+
+def test_a_savepoint_that_rolls_back_after_many_statements_keeps_the_statements_of_the_store(
+    store: PostgresStore,
+) -> None:
+    """psycopg then discards all prepared statements of the session, if it has prepared one itself."""
+    jobs = [new_job() for _ in range(3)]
+    for number, job in enumerate(jobs):
+        tx = store.begin_sync()
+        tx.perform(Start((job,)))
+        for _ in range(8):
+            tx.native.execute("select %s::int", [number])
+        with pytest.raises(psycopg.errors.DivisionByZero), tx.native.transaction():
+            tx.native.execute("select 1 / 0")
+        tx.perform(GetJobs((job.id,)))
+        tx.commit()
+
+    assert None not in store.perform_sync(GetJobs(tuple(job.id for job in jobs)))
 
 
 COPY_OUT, COPY_IN = "copy (select n from generate_series(1, 3) n) to stdout", "copy copied from stdin"

@@ -9,7 +9,6 @@ import pytest
 
 from holdfast import Client, Jobs, StoreUnavailable, Worker
 from holdfast.core.record import Status
-from holdfast.engine.store import SyncTransaction, Transaction
 from holdfast.stores.memory import MemoryStore
 from tests.worker.faulty_store import FaultyStore
 
@@ -141,35 +140,6 @@ async def test_a_client_opens_while_a_shard_is_down() -> None:
             await client.start(quick.bind(), shard="eu")
         eu.down = False
         assert await client.wait(await client.start(quick.bind(), shard="eu"), timeout=60) == "done"
-
-
-async def test_a_transaction_that_has_not_begun_is_no_answer_of_its_shard(caplog: pytest.LogCaptureFixture) -> None:
-    class Lazy(FaultyStore):
-        async def begin_lazily(self) -> Transaction:
-            return await MemoryStore().begin()
-
-        def begin_lazily_sync(self) -> SyncTransaction:
-            return MemoryStore().begin_sync()
-
-    store = Lazy(MemoryStore())
-    jobs = Jobs()
-
-    @jobs.job
-    async def quick() -> None: ...
-
-    with caplog.at_level("INFO", "holdfast"):
-        async with Client({"eu": store, "us": MemoryStore()}, jobs) as client:
-            store.fail(times=1)
-            with pytest.raises(StoreUnavailable):
-                await client.start(quick.bind(), shard="eu")
-
-            (shard,) = (each for each in client.store.shards if each.name.startswith("eu"))
-            await (await shard.begin_lazily()).rollback()
-            shard.begin_lazily_sync().rollback()
-            assert "answers again" not in caplog.text
-
-            await client.start(quick.bind(), shard="eu")
-            assert "answers again" in caplog.text
 
 
 async def test_a_client_does_not_open_if_every_shard_is_down() -> None:

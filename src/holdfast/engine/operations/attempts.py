@@ -129,8 +129,10 @@ class Settle(Operation[list[Settled]], frozen=True):
     The number of a released attempt is used again for the next attempt. `again`: an earlier call got no response. A
     store that remembers its results may return the first result, even if another worker has claimed the job since.
 
-    `commits`: in a transaction, with one settlement that completes its job. The caller commits next if the settlement
-    was written, and rolls back if not. So a store may commit together with the settlement, in one round trip.
+    `commits`: the caller commits the transaction next if the settlement was written, and rolls it back if not. There is
+    one settlement, which completes its job. So a store may commit together with it, in one round trip: after an error
+    the caller does not know whether it has. The application must not use the transaction any more. The caller calls
+    `commit` or `rollback` in any case.
     """
 
     verb: ClassVar = "settle"

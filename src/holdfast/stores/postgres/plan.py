@@ -1,7 +1,7 @@
 """A verb of the PostgreSQL store as a plan: a generator that yields instructions and receives their results.
 
-An instruction is a statement, a statement with a NOTIFY right behind it, a pipeline, or a transaction command. The plan
-decides where a transaction begins and ends; each kind of connection decides what that means for it:
+An instruction is a statement, a statement with a NOTIFY or a commit right behind it, a pipeline, or a transaction
+command. The plan decides where a transaction begins and ends; each kind of connection decides what that means for it:
 
 - A pooled connection executes every command. For `RollbackToSavepoint` it rolls back and begins again, and ignores the
   other savepoint commands.

@@ -108,14 +108,6 @@ class Shard(Store):
         with self._noted():
             return ShardSyncTransaction(self.store.begin_sync(), self._routing, self.shard)
 
-    async def begin_lazily(self) -> Transaction:
-        with self._noted(answers=False):
-            return ShardTransaction(await self.store.begin_lazily(), self._routing, self.shard)
-
-    def begin_lazily_sync(self) -> SyncTransaction:
-        with self._noted(answers=False):
-            return ShardSyncTransaction(self.store.begin_lazily_sync(), self._routing, self.shard)
-
     def join(self, tx: Any) -> AppTransaction:
         return ShardAppTransaction(self.store.join(tx), self._routing, self.shard)
 
@@ -146,12 +138,11 @@ class Shard(Store):
             self._opened = True
 
     @contextmanager
-    def _noted(self, *, answers: bool = True) -> Generator[None]:
-        """Note whether the store answered. A refusal is an answer. With `answers=False` a success is no answer."""
+    def _noted(self) -> Generator[None]:
+        """Note whether the store answered. A refusal is an answer."""
         try:
             yield
         except StoreUnavailable as error:
             self.health.failed(error)
             raise
-        if answers:
-            self.health.answered()
+        self.health.answered()

@@ -29,9 +29,6 @@ PROBES: Final = 3
 DEAD_SECONDS: Final = IDLE_SECONDS + PROBES * PROBE_SECONDS
 """After this many seconds without an acknowledgement, client and server consider each other dead and disconnect."""
 
-PREPARE_AFTER: Final = 5
-"""Statements of the application are prepared after this many uses on a connection, as by default in psycopg."""
-
 CHECK_SECONDS: Final = 2
 """How often, in seconds, the server checks while a statement runs whether the client has closed the connection."""
 
@@ -77,7 +74,6 @@ def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Syn
             connection.call_functions()
         if pid == native.info.backend_pid:
             connection.session.prepares = True
-            native.prepare_threshold = None if limited else PREPARE_AFTER
             connection.execute(_limits(address) if limited else Statement(KEEPALIVES))
     except psycopg.Error as error:
         native.close()
@@ -101,7 +97,6 @@ async def connect_async(address: PostgresAddress, render: Renderer, *, limited: 
             connection.call_functions()
         if pid == native.info.backend_pid:
             connection.session.prepares = True
-            native.prepare_threshold = None if limited else PREPARE_AFTER
             await connection.execute(_limits(address) if limited else Statement(KEEPALIVES))
     except psycopg.Error as error:
         connection.close()

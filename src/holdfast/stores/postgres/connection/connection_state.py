@@ -1,4 +1,4 @@
-"""The state of a connection: its session, its transaction and its deadline. Blocking and async connections share it."""
+"""The state of a connection: its session, its transaction and its deadline. The base of both kinds of connection."""
 
 from __future__ import annotations
 

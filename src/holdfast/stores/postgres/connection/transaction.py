@@ -113,7 +113,7 @@ class PostgresTransaction:
         # In these cases the state of the session is unknown. A new connection costs only a few milliseconds.
         if (
             self._busy
-            or (self._begun and connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS)
+            or not _is_in_order(connection.native, begun=self._begun)
             or (self.native.lending.used and not await _is_released(self.native.lock))
         ):
             self._pool.discard(connection)
@@ -205,7 +205,7 @@ class SyncPostgresTransaction:
             self._cut
             or self._busy
             or connection.interrupted
-            or (self._begun and connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS)
+            or not _is_in_order(connection.native, begun=self._begun)
             or (self.native.lending.used and not _is_released_sync(self.native.lock))
         ):
             self._pool.discard(connection)
@@ -239,6 +239,12 @@ class SyncPostgresTransaction:
         if self._connection is None:
             raise RuntimeError("this transaction has ended")
         return self._connection
+
+
+def _is_in_order(native: psycopg.Connection | psycopg.AsyncConnection, *, begun: bool) -> bool:
+    """Whether the session is in its transaction, if it has begun, and the application left no pipeline open."""
+    in_transaction = native.info.transaction_status is psycopg.pq.TransactionStatus.INTRANS
+    return native.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF and (in_transaction or not begun)
 
 
 async def _acquired(lock: asyncio.Lock) -> bool:
