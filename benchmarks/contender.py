@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+SCHEDULES = 20
+"""How many schedules a contender has that takes part in their scenario. Each fires every second."""
+
 
 class Unsupported(Exception):
     """A contender has no such feature; the reason goes into the report."""
@@ -54,6 +57,8 @@ class Contender:
     """The scenarios it takes part in; None is all that fit."""
     keyed: ClassVar[int] = 0
     """How many jobs with a lock per key fill a few seconds; 0 if there are no such locks."""
+    capped: ClassVar[int] = 0
+    """How many jobs of a type with a limit of two in the fleet fill a few seconds; 0 if there is no such limit."""
     blocking: ClassVar[bool] = False
     """Whether `start` blocks: compared with SyncClient."""
 

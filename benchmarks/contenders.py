@@ -14,6 +14,7 @@ _CLASSES = {
     "Holdfast, tx=": "benchmarks.joining:OursJoined",
     "Holdfast, SyncClient, tx=": "benchmarks.joining:OursBlockingJoined",
     "Holdfast, limits": "benchmarks.flow_control:OursFlow",
+    "Holdfast, schedules": "benchmarks.schedules:OursSchedules",
     "limit: asyncpg": "benchmarks.limits.postgres:PostgresLimit",
     "limit: Lua": "benchmarks.limits.redis:RedisLimit",
     "limit: sqlite3": "benchmarks.limits.sqlite:SqliteLimit",
@@ -35,12 +36,14 @@ _CLASSES = {
     "awa-pg": "benchmarks.peers.awa:Awa",
     "FlexiQ": "benchmarks.peers.flexiq:FlexiQ",
     "FlexiQ async": "benchmarks.peers.flexiq:FlexiQAsync",
+    "FlexiQ schedules": "benchmarks.peers.flexiq:FlexiQSchedules",
     "Dramatiq": "benchmarks.peers.dramatiq:Dramatiq",
     "taskiq": "benchmarks.peers.taskiq:Taskiq",
     "Huey": "benchmarks.peers.huey:Huey",
     "Celery": "benchmarks.peers.celery:Celery",
     "RQ": "benchmarks.peers.rq:Rq",
     "streaQ": "benchmarks.peers.streaq:Streaq",
+    "streaQ schedules": "benchmarks.peers.streaq:StreaqSchedules",
 }
 """By name. A module is imported when it is needed: an interpreter has the packages of its own contender only."""
 

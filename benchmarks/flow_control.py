@@ -43,6 +43,12 @@ async def ordered(number: int, lane: int) -> int:
     return number + 1
 
 
+@flow.job(limits=[Limit("two", 2)])
+async def capped(number: int) -> int:
+    tick()
+    return number + 1
+
+
 @flow.job(limits=[gpu])
 async def render(number: int) -> int:
     tick()
@@ -58,8 +64,9 @@ async def render_for(number: int, customer: int) -> int:
 class OursFlow(Ours):
     name = "Holdfast, limits"
     about = {store: about for store, about in Ours.about.items() if store != "memory"}  # noqa: RUF012
-    only = frozenset({"lanes", "keyed"})
+    only = frozenset({"lanes", "keyed", "capped"})
     keyed = 20_000
+    capped = 1_000
 
     async def setup(self) -> None:
         async with Client(self.address, flow, migrate=True):
@@ -77,6 +84,8 @@ class OursFlow(Ours):
                 await self.client.start_many([free.bind(number) for number in numbers])
             case "limited" | "keyed":
                 await self.client.start_many([limited.bind(number, number % int(lanes)) for number in numbers])
+            case "capped":
+                await self.client.start_many([capped.bind(number) for number in numbers])
             case "ordered":
                 await self.client.start_many([ordered.bind(number, number % int(lanes)) for number in numbers])
             case _:

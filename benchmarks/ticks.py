@@ -92,6 +92,11 @@ def lap(sent: int) -> None:
     os.write(_slot.laps, took.to_bytes(8, "little", signed=True))
 
 
+def lap_of_second() -> None:
+    """Report how long ago the current second began, for a tick at a full second. If it is later, it looks earlier."""
+    lap(time.monotonic_ns() - time.time_ns() % 1_000_000_000)
+
+
 def _take() -> _Slot:
     global _slot
     _slot = _Slot(os.environ[VARIABLE])

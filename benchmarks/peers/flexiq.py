@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from benchmarks.contender import About, Contender, Place
-from benchmarks.ticks import lap, tick
+from benchmarks.contender import SCHEDULES, About, Contender, Place, Unsupported
+from benchmarks.ticks import lap, lap_of_second, tick
 
 _GUARANTEE = "at least once, stale jobs are reaped after their timeout; not fenced"
 _BEST = "4 threads, scheduler_batch_size=100, polling every millisecond; pushed, backlogs drain slower"
@@ -27,6 +27,7 @@ class FlexiQ(Contender):
     distributions = ("flexiq",)
     drains = (1000, 3000)
     starts = (500, 10000)
+    capped = 500
     blocking = True
 
     def __init__(self, place: Place) -> None:
@@ -38,6 +39,14 @@ class FlexiQ(Contender):
 
     def start_many(self, numbers: Sequence[int]) -> None:
         self._add.map([(number,) for number in numbers])
+
+    def load(self, kind: str, numbers: Sequence[int]) -> int:
+        """A `capped` job has `max_concurrent`, the limit of running jobs of its task in all workers."""
+        task = {"plain": self._add, "capped": self._capped}.get(kind)
+        if task is None:
+            raise Unsupported(f"no {kind} jobs")
+        task.map([(number,) for number in numbers])
+        return len(numbers)
 
     def touch(self, sent: int) -> None:
         self._touch.delay(sent)
@@ -76,6 +85,7 @@ class FlexiQ(Contender):
 
         self._queue = queue
         self._add = queue.task(name="add")(add)
+        self._capped = queue.task(name="capped", max_concurrent=2)(add)
         self._touch = queue.task(name="touch")(touch)
 
 
@@ -92,3 +102,16 @@ class FlexiQAsync(FlexiQ):
 
     async def start_many(self, numbers: Sequence[int]) -> None:  # type: ignore[override]
         await self._queue.aenqueue_many(task_name="add", args_list=[(number,) for number in numbers])
+
+
+class FlexiQSchedules(FlexiQ):
+    """Periodic tasks that fire every second. It looks for due ones about every ten seconds, also with its defaults."""
+
+    name = "FlexiQ schedules"
+    only = frozenset({"schedules"})
+
+    def work(self, slots: int | None) -> None:
+        self._open(slots or 4)
+        for number in range(SCHEDULES):
+            self._queue.periodic("* * * * * *", name=f"schedule-{number}")(lap_of_second)
+        self._queue.run_worker()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from benchmarks.contender import About, Contender, Place
-from benchmarks.ticks import lap, tick
+from benchmarks.contender import SCHEDULES, About, Contender, Place
+from benchmarks.ticks import lap, lap_of_second, tick
 
 
 class Streaq(Contender):
@@ -70,3 +70,19 @@ class Streaq(Contender):
 
         self._add = self._worker.task(name="add")(add)
         self._touch = self._worker.task(name="touch")(touch)
+
+
+class StreaqSchedules(Streaq):
+    """Cron jobs that fire every second."""
+
+    name = "streaQ schedules"
+    only = frozenset({"schedules"})
+
+    def _make(self, concurrency: int) -> None:
+        super()._make(concurrency)
+
+        async def on_time() -> None:
+            lap_of_second()
+
+        for number in range(SCHEDULES):
+            self._worker.cron("* * * * * * *", name=f"schedule-{number}")(on_time)

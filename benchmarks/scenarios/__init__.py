@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.scenarios.alone import Alone
+from benchmarks.scenarios.capped import Capped
 from benchmarks.scenarios.chains import Chains
 from benchmarks.scenarios.draining import Drain
 from benchmarks.scenarios.fan_in import FanIn
@@ -17,6 +18,7 @@ from benchmarks.scenarios.latency import Latency
 from benchmarks.scenarios.pinned import Pinned
 from benchmarks.scenarios.processes import Processes
 from benchmarks.scenarios.scenario import Scenario
+from benchmarks.scenarios.schedules import Schedules
 from benchmarks.scenarios.starting import Starting
 from benchmarks.scenarios.steps import Sequence as SequentialSteps
 from benchmarks.scenarios.steps import Steps
@@ -40,6 +42,8 @@ SCENARIOS: Sequence[Scenario] = (
     History(),
     Pinned(),
     Keyed(),
+    Capped(),
+    Schedules(),
     LaneDrain("limited"),
     LaneDrain("ordered"),
     FullLane("full lane"),
