@@ -33,7 +33,7 @@ Sending = Generator[Sendable, Result, R]
 """Yields what the connection sends, and receives the answers."""
 
 
-def in_transaction(connection: ConnectionState, plan: Plan[R], *, begins: bool) -> Sending[R]:
+def executed(connection: ConnectionState, plan: Plan[R], *, begins: bool) -> Sending[R]:
     """Execute a plan in the open transaction. With `begins`, the transaction begins with its first statement."""
     connection.start_clock()
 

@@ -21,7 +21,7 @@ from holdfast.stores.postgres.connection.lent_connection import (
     lend,
     lend_async,
 )
-from holdfast.stores.postgres.connection.lent_plans import in_transaction
+from holdfast.stores.postgres.connection.lent_plans import executed
 from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.errors import translated, translated_in_transaction
 from holdfast.stores.postgres.plan_context import PlanContext
@@ -75,7 +75,7 @@ class PostgresTransaction:
         connection.watch.exclusive = commits
         context = store.new_context()
         try:
-            sending = in_transaction(connection, plan(context, operation), begins=begins)
+            sending = executed(connection, plan(context, operation), begins=begins)
             answer = await drive_async(sending, connection.send)
         except BaseException as error:
             if commits:
@@ -164,7 +164,7 @@ class SyncPostgresTransaction:
             self.native.lending.over = True
         context = store.new_context()
         try:
-            sending = in_transaction(connection, plan(context, operation), begins=begins)
+            sending = executed(connection, plan(context, operation), begins=begins)
             answer = drive(sending, connection.send)
         except BaseException as error:
             if commits:

@@ -101,38 +101,6 @@ with clock as materialized (
 select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present
   from held cross join listening
 
--- settle_guarded: the same in the transaction of an attempt that has locked its job. No row if the job was not completed.
--- The job is found in the update itself, which waits if another transaction locks the row, for example a renewal. It holds
--- no other lock meanwhile, except those of the application and of the guard. Then it checks the new row version again.
-with clock as materialized (
-    select holdfast.clock(:now::bigint) as now
-), listening as materialized (
-    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
-), completed as (
-    update holdfast.job
-       set status = 'completed', output = :output::bytea, error = null, leased_until = null, renewed_at = null,
-           mismatches = null, mismatched_at = null, started_at = job.started_at + coalesce(:ahead::bigint, 0),
-           finished_at = clock.now, keep = coalesce(:keep::bigint, job.keep),
-           expires_at = clock.now + coalesce(:keep::bigint, job.keep)
-      from clock
-     where job.id = :id::text and job.token = :token::text and job.status || '' = 'running' and not job.awaited
-    returning job.id, job.token, job.chain_id, job.type, job.attempt, job.worker, job.scheduled_at, job.started_at
-), counters as (
-    insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
-    select completed.type, clock.now / 60000000, 'completed', 1,
-           holdfast.bucket(completed.started_at - completed.scheduled_at),
-           holdfast.bucket(clock.now - completed.started_at),
-           greatest(0, completed.started_at - completed.scheduled_at), greatest(0, clock.now - completed.started_at)
-      from completed, clock
-), recorded as (
-    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
-    select clock.now, 'completed', completed.id, completed.chain_id, completed.type, completed.attempt, completed.worker
-      from completed, clock, listening
-     where listening.present
-)
-select completed.id, 'running', completed.token, false, completed.chain_id, completed.type, listening.present
-  from completed cross join listening
-
 -- settle_continued: complete the jobs of attempts, and insert the next jobs of their chains, which have no blockers.
 -- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
 with clock as materialized (
@@ -278,11 +246,6 @@ with clock as materialized (
      order by ended.seq
 )
 select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present from held, listening
-
--- settle_commits: the condition of a commit. It fails unless this is the transaction of the attempt and the job is completed.
-select 1 / (coalesce(txid_current_if_assigned() = :transaction::bigint, false) and exists (
-                select from holdfast.job
-                 where job.id = :id::text and job.token = :token::text and job.status || '' = 'completed'))::int
 
 -- settle_affected: claimed jobs, and the jobs that the end of their chains affects, as in `reach`.
 with recursive ended (chain_id, completed) as (
