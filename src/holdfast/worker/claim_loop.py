@@ -128,6 +128,8 @@ class ClaimLoop:
                 delay = self._recovery.delay(failures)
                 await self._receive(slots, within=delay)
                 await self._wake_flag.wait(delay)
+                # Another claim may have found no more jobs before the answer to this one was lost.
+                self._more = self._more or self._claims.unanswered
         await self._receive(slots)
 
     async def _receive(self, slots: Slots, *, within: float | None = None) -> None:

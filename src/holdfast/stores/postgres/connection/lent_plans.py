@@ -34,7 +34,7 @@ Sending = Generator[Sendable, Result, R]
 
 
 def executed(connection: ConnectionState, plan: Plan[R], *, begins: bool) -> Sending[R]:
-    """Execute a plan in the open transaction. With `begins`, the transaction begins with its first statement."""
+    """What a plan sends in the open transaction. With `begins`, the transaction begins with its first statement."""
     connection.start_clock()
 
     def execute(instruction: Instruction) -> Sending[Result]:
