@@ -44,7 +44,7 @@ class JobMachine(StoreMachine):
         try:
             for job_id in self.ids:
                 self.pair.perform(GetHistory(job_id))
-                self.pair.perform(GetBlockers(job_id))
+                self.pair.perform(GetBlockers((job_id,)))
         finally:
             super().teardown()
 

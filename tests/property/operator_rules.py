@@ -193,7 +193,7 @@ class OperatorRules(JobMachine):
             assert (job.leased_until is None) == (job.status is not Status.RUNNING)
             assert (job.finished_at is not None) == job.status.finished
             if not job.status.finished:
-                blockers = self.pair.model.perform_sync(GetBlockers(job.id))
+                [blockers] = self.pair.model.perform_sync(GetBlockers((job.id,)))
                 open_blockers = [chain for chain in blockers if chain.last.status is not Status.COMPLETED]
                 # A job that was finished and retried may have lost completed blockers to pruning, open ones never.
                 assert len(blockers) <= job.blockers

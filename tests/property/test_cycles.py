@@ -98,7 +98,7 @@ class Graph(StoreMachine):
         again: dict[str, Sequence[str]] = {}
         for chain in chains:
             if chain.last.open_blockers:
-                named = self.pair.model.perform_sync(GetBlockers(chain.last.id))
+                [named] = self.pair.model.perform_sync(GetBlockers((chain.last.id,)))
                 again[chain.first.id] = [blocker.first.id for blocker in named]
         closed = self._closes(again, {})
 

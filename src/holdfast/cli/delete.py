@@ -102,6 +102,6 @@ def _with_blockers(client: SyncClient, chain_ids: Sequence[str]) -> list[str]:
     for chain_id in found:  # the list grows during the loop
         for job in client.store.perform_sync(ListJobs(Filter(chain_id=chain_id), 1000)):
             if job.blockers:
-                blockers = client.store.perform_sync(GetBlockers(job.id))
+                [blockers] = client.store.perform_sync(GetBlockers((job.id,)))
                 found += [chain.first.id for chain in blockers if chain.first.id not in found]
     return found

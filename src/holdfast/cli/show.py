@@ -78,7 +78,8 @@ def show(
 
 
 def _blockers(client: SyncClient, job: Job) -> list[Chain[Any]]:
-    return [Chain(record, client.jobs) for record in client.store.perform_sync(GetBlockers(job.id))]
+    [blockers] = client.store.perform_sync(GetBlockers((job.id,)))
+    return [Chain(record, client.jobs) for record in blockers]
 
 
 def _step(step: Step, *, payload: bool, secrets: bool) -> Document:

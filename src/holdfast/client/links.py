@@ -53,7 +53,8 @@ class SyncLinkMethods(SyncCapability):
 
 
 def _blockers(jobs: Jobs, job: Job | str) -> Procedure[list[Chain[Any]]]:
-    found: list[ChainRecord] = yield GetBlockers(job_id(job))
+    found: list[ChainRecord]
+    [found] = yield GetBlockers((job_id(job),))
     return [Chain(record, jobs) for record in found]
 
 

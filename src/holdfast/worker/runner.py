@@ -128,7 +128,7 @@ class Runner:
                     value = await options.type.call(None, arguments_of(record, options.type))
                     run.outcome = outcome_of(value, record, options.type, self._jobs)
                 else:
-                    chains = (await self._store.perform(GetBlockers(record.id))) if record.blockers else []
+                    chains = (await self._store.perform(GetBlockers((record.id,))))[0] if record.blockers else []
                     run.call = self._call(held_claim, chains)
                     if epoch_of(record.details):  # `step_id` depends on the stored steps
                         await run.call.steps.load()

@@ -101,7 +101,7 @@ READING: tuple[Operation[Any], ...] = (
     ops.LockChain("pending"),
     ops.GetChains(("pending", "none")),
     ops.GetJobs(("pending", "none")),
-    ops.GetBlockers(CHILDREN[0]),
+    ops.GetBlockers((CHILDREN[0],)),
     ops.GetDependents("blocker", 10),
     ops.GetStarted(("blocker", "none"), 10),
     ops.GetHistory("failed"),

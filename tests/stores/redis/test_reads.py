@@ -108,11 +108,12 @@ def test_all_blockers_attempts_and_events_are_read_in_several_calls(store: Redis
         (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", new_token()))
         store.perform_sync(Settle((rescheduled(job),)))
 
-    blockers = store.perform_sync(GetBlockers("waits"))
+    blockers, none = store.perform_sync(GetBlockers(("waits", "tried")))
     history = store.perform_sync(GetHistory("tried"))
     events = store.perform_sync(ReadEvents(first, 3 * MANY))
 
     assert [chain.first.id for chain in blockers] == list(ids("blocker"))
+    assert none == []
     assert history is not None
     assert [past.number for past in history[1]] == list(range(1, MANY + 1))
     assert [event.seq for event in events] == list(range(first + 1, first + 3 * MANY + 1))

@@ -29,12 +29,12 @@ class GetJobs(Operation[list[Record | None]], frozen=True):
     ids: tuple[str, ...]
 
 
-class GetBlockers(Operation[list[ChainRecord]], frozen=True):
-    """The blockers of a job, in the order in which they were given."""
+class GetBlockers(Operation[list[list[ChainRecord]]], frozen=True):
+    """The blockers of each of these jobs, in the order in which they were given, without deleted chains."""
 
     verb: ClassVar = "get_blockers"
     writes: ClassVar = False
-    job_id: str
+    job_ids: tuple[str, ...]
 
 
 class GetDependents(Operation[list[Record]], frozen=True):

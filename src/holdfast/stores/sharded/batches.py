@@ -61,6 +61,7 @@ _BATCHES: dict[str, _Batch] = {
     "preview": _Batch("jobs", _id),
     "get_chains": _Batch("ids", _itself),
     "get_jobs": _Batch("ids", _itself),
+    "get_blockers": _Batch("job_ids", _itself),
     "get_steps": _Batch("job_ids", _itself),
     "get_messages": _Batch("names", _first),
     "keep": _Batch("chain_ids", _itself),

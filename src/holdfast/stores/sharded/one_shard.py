@@ -15,7 +15,6 @@ _ID: dict[str, Callable[[Any], str]] = {
     "complete": lambda op: op.chain_id,
     "send": lambda op: op.chain_id,
     "get_dependents": lambda op: op.chain_id,
-    "get_blockers": lambda op: op.job_id,
     "get_history": lambda op: op.job_id,
     "get_lanes": lambda op: op.job_id,
     "explain": lambda op: op.id,

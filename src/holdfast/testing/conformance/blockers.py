@@ -77,7 +77,8 @@ async def the_same_blocker_twice_is_waited_for_once(harness: Harness) -> None:
     answer = await harness.settled(completed(blocker))
 
     assert answer.unblocked == ((job.id, "resize"),)
-    assert [chain.first.id for chain in await harness.perform(GetBlockers(job.id))] == [blocker.id, blocker.id]
+    [found] = await harness.perform(GetBlockers((job.id,)))
+    assert [chain.first.id for chain in found] == [blocker.id, blocker.id]
 
 
 async def a_job_with_three_hundred_blockers_waits_for_all(harness: Harness) -> None:
@@ -92,7 +93,7 @@ async def a_job_with_three_hundred_blockers_waits_for_all(harness: Harness) -> N
     answer = await harness.settled(completed(blockers[-1]))
 
     assert answer.unblocked == ((job.id, "resize"),)
-    found = await harness.perform(GetBlockers(job.id))
+    [found] = await harness.perform(GetBlockers((job.id,)))
     assert [chain.first.id for chain in found] == [blocker.id for blocker in jobs]
 
 
@@ -168,7 +169,7 @@ async def the_blockers_of_a_job_are_returned_in_the_given_order(harness: Harness
     job = await harness.started(new_job(after=(three.id, one.id, two.id)))
     await harness.settled(completed(await harness.claim_one("other"), b"1"))
 
-    chains = await harness.perform(GetBlockers(job.id))
+    [chains] = await harness.perform(GetBlockers((job.id,)))
 
     assert [chain.first.id for chain in chains] == [three.id, one.id, two.id]
     assert [chain.last.output for chain in chains] == [None, b"1", None]

@@ -144,7 +144,7 @@ async def the_blockers_of_a_finished_job_can_be_deleted(harness: Harness) -> Non
 
     assert await harness.perform(Delete((blocker.id,))) == [blocker.id]
 
-    assert await harness.perform(GetBlockers(job.id)) == []
+    assert await harness.perform(GetBlockers((job.id,))) == [[]]
     assert await harness.perform(Delete((job.id,), cascade=True)) == [job.id]
 
 

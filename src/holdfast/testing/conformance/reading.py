@@ -39,7 +39,7 @@ async def a_chain_consists_of_its_first_and_its_last_job(harness: Harness) -> No
 
 
 async def a_job_that_does_not_exist_has_no_blockers_and_no_history(harness: Harness) -> None:
-    assert await harness.perform(GetBlockers(new_id())) == []
+    assert await harness.perform(GetBlockers((new_id(),))) == [[]]
     assert await harness.perform(GetHistory(new_id())) is None
 
 

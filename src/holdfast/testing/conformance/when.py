@@ -104,7 +104,7 @@ async def a_job_that_waits_for_the_end_starts_after_the_last_one(harness: Harnes
     assert (await harness.settled(completed(third))).unblocked == ()
     assert (await harness.settled(completed(one))).unblocked == ((job.id, "resize"),)
 
-    blockers = await harness.perform(GetBlockers(job.id))
+    [blockers] = await harness.perform(GetBlockers((job.id,)))
     assert [chain.last.status for chain in blockers] == [Status.COMPLETED, Status.FAILED, Status.COMPLETED]
 
 

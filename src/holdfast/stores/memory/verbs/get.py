@@ -23,8 +23,8 @@ def get_jobs(state: State, op: GetJobs) -> list[Record | None]:
     return [state.jobs.get(job_id) for job_id in op.ids]
 
 
-def get_blockers(state: State, op: GetBlockers) -> list[ChainRecord]:
-    return [state.need_chain(chain_id) for chain_id in state.blockers.get(op.job_id, ())]
+def get_blockers(state: State, op: GetBlockers) -> list[list[ChainRecord]]:
+    return [[state.need_chain(chain_id) for chain_id in state.blockers.get(job_id, ())] for job_id in op.job_ids]
 
 
 def get_dependents(state: State, op: GetDependents) -> list[Record]:

@@ -36,8 +36,11 @@ def get_jobs(context: PlanContext, op: GetJobs) -> Plan[list[Record | None]]:
     return [found.get(job_id) for job_id in op.ids]
 
 
-def get_blockers(context: PlanContext, op: GetBlockers) -> Plan[list[ChainRecord]]:
-    return [chain(row) for row in (yield Statement(_GET_BLOCKERS, {"job_id": op.job_id}))]
+def get_blockers(context: PlanContext, op: GetBlockers) -> Plan[list[list[ChainRecord]]]:
+    blockers: dict[str, list[ChainRecord]] = {job_id: [] for job_id in op.job_ids}
+    for row in (yield Statement(_GET_BLOCKERS, {"job_ids": list(blockers)})):
+        blockers[row[-1]].append(chain(row))
+    return [blockers[job_id] for job_id in op.job_ids]
 
 
 def get_dependents(context: PlanContext, op: GetDependents) -> Plan[list[Record]]:

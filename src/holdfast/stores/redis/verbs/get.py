@@ -28,13 +28,18 @@ def get_jobs(op: ops.GetJobs) -> ScriptPlan[list[Record | None]]:
     return jobs
 
 
-def get_blockers(op: ops.GetBlockers) -> ScriptPlan[list[ChainRecord]]:
-    """A call of a hundred blockers, then calls for the rest, which are sent together."""
-    (reply,) = yield [_get_blockers_call(op.job_id, 0)]
-    total, chains = reply[0], _blockers(reply)
-    for pipeline in batches(range(BATCH_SIZE, total, BATCH_SIZE), PIPELINED):
-        for reply in (yield [_get_blockers_call(op.job_id, skipped) for skipped in pipeline]):
-            chains += _blockers(reply)
+def get_blockers(op: ops.GetBlockers) -> ScriptPlan[list[list[ChainRecord]]]:
+    """A call for the first hundred blockers of each job, then calls for the rest, which are sent together."""
+    chains: list[list[ChainRecord]] = []
+    rest: list[tuple[int, int]] = []
+    for pipeline in batches(op.job_ids, PIPELINED):
+        for reply in (yield [_get_blockers_call(job_id, 0) for job_id in pipeline]):
+            rest += [(len(chains), skipped) for skipped in range(BATCH_SIZE, reply[0], BATCH_SIZE)]
+            chains.append(_blockers(reply))
+    for calls in batches(rest, PIPELINED):
+        replies = yield [_get_blockers_call(op.job_ids[position], skipped) for position, skipped in calls]
+        for (position, _), reply in zip(calls, replies, strict=True):
+            chains[position] += _blockers(reply)
     return chains
 
 

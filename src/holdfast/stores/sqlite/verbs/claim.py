@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from holdfast.core.claim_ahead import claimable
-from holdfast.core.record import Record, Status
-from holdfast.engine.operations import ClaimedJobs, ClaimJobs
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.sql.lane_claims import CHANGES
 from holdfast.stores.sql.lane_pass import changed_lanes, choose_jobs, counted_jobs, own_lane
 from holdfast.stores.sql.plan import Plan, PlanContext, Row, Statement
-from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
+from holdfast.stores.sqlite.rows import SQL, as_json, record
+from holdfast.stores.sqlite.verbs.claimed_records import claimed_records
 from holdfast.stores.sqlite.verbs.track_reads import TrackReads
 
 _HEADS = SQL["claim_heads"]
 _NEXT_HEAD = SQL["claim_next_head"]
 _DUE = SQL["claim_due"]
-_RECORDS = SQL["records"]
 _CLAIM = SQL["claim"]
 _CLAIM_CHOSEN = SQL["claim_chosen"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
@@ -28,19 +28,6 @@ _LANE_CHANGES = SQL["lane_changes"]
 _LANE_CHANGES_DELETE = SQL["lane_changes_delete"]
 _NO_LANES: Mapping[int, bool] = {}
 _NO_ROWS: Mapping[int, Row] = {}
-
-_ID = FIELDS.index("id")
-_STATUS = FIELDS.index("status")
-_ATTEMPT = FIELDS.index("attempt")
-_MAX_ATTEMPTS = FIELDS.index("max_attempts")
-_WORKER = FIELDS.index("worker")
-_TOKEN = FIELDS.index("token")
-_LEASED_UNTIL = FIELDS.index("leased_until")
-_RENEWED_AT = FIELDS.index("renewed_at")
-_STARTED_AT = FIELDS.index("started_at")
-_PROGRESS = FIELDS.index("progress")
-_PROGRESS_NOTE = FIELDS.index("progress_note")
-
 
 _LANES = TrackReads(SQL)
 
@@ -115,14 +102,11 @@ def _take(
     """
     if not due:
         return []
+    claimed = yield from claimed_records(context, operation, due, read)
     terms = {terms.type: terms for terms in operation.types}
     alike: dict[tuple[str, bool | None], list[int]] = {}
     for type, seq in due:
         alike.setdefault((type, in_lanes.get(seq)), []).append(seq)
-    rows = {seq: read[seq] for _, seq in due if seq in read} if read else {}
-    if len(rows) < len(due):
-        unread = [seq for _, seq in due if seq not in rows] if rows else [seq for _, seq in due]
-        rows.update((row[0], row) for row in (yield Statement(_RECORDS, {"seqs": as_json(unread)})))
     for (type, own), some in alike.items():
         parameters = {
             "seqs": as_json(some),
@@ -133,13 +117,9 @@ def _take(
             "now": context.now,
         }
         yield Statement(_CLAIM, parameters) if own is None else Statement(_CLAIM_CHOSEN, {**parameters, "own": own})
-    claimed = [
-        _claimed(context, operation, rows[seq], terms[type].max_attempts, terms[type].lease) for type, seq in due
-    ]
     for job in claimed:
         context.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
-    new = {row[_ID] for row in rows.values() if row[_STARTED_AT] is None} if operation.finds_new else ()
-    return ClaimedJobs(claimed, new)
+    return claimed
 
 
 def _due(context: PlanContext, operation: ClaimJobs, limit: int) -> Plan[list[tuple[int, str, int]]]:
@@ -171,16 +151,3 @@ def _due(context: PlanContext, operation: ClaimJobs, limit: int) -> Plan[list[tu
                 else:
                     del heads[type]
     return due
-
-
-def _claimed(context: PlanContext, operation: ClaimJobs, row: Row, max_attempts: int, lease: int) -> Record:
-    """The record after the claim. Reading it again would take as long as the claim itself."""
-    fields = list(row)
-    fields[_STATUS] = Status.RUNNING
-    fields[_ATTEMPT] += 1
-    if fields[_MAX_ATTEMPTS] is None:
-        fields[_MAX_ATTEMPTS] = max_attempts
-    fields[_WORKER], fields[_TOKEN], fields[_LEASED_UNTIL] = operation.worker, operation.token, context.now + lease
-    fields[_RENEWED_AT] = fields[_STARTED_AT] = context.now
-    fields[_PROGRESS] = fields[_PROGRESS_NOTE] = None
-    return Record(*fields)

@@ -15,7 +15,7 @@ from holdfast.stores.sqlite.verbs import chains
 _GET_JOBS = SQL["get_jobs"]
 _GET_DEPENDENTS = SQL["get_dependents"]
 _GET_STARTED = SQL["get_started"]
-_BLOCKERS = SQL["blockers"]
+_BLOCKER_CHAINS = SQL["blocker_chains"]
 
 
 def get_chains(context: PlanContext, operation: GetChains) -> Plan[list[ChainRecord | None]]:
@@ -29,9 +29,30 @@ def get_jobs(context: PlanContext, operation: GetJobs) -> Plan[list[Record | Non
     return [found.get(job_id) for job_id in operation.ids]
 
 
-def get_blockers(context: PlanContext, operation: GetBlockers) -> Plan[list[ChainRecord]]:
-    rows = yield Statement(_BLOCKERS, {"job_id": operation.job_id})
-    return (yield from chains.need([chain_id for (chain_id,) in rows])) if rows else []
+def get_blockers(context: PlanContext, operation: GetBlockers) -> Plan[list[list[ChainRecord]]]:
+    rows = yield Statement(_BLOCKER_CHAINS, {"job_ids": as_json(operation.job_ids)})
+    found: dict[str, ChainRecord] = {}
+    others: list[str] = []
+    completed = Status.COMPLETED
+    for (
+        _, id, seq, type, attempt, max_attempts, input, output, worker, token, created_at, scheduled_at, started_at,
+        finished_at, keep, key, dedup_for, other,
+    ) in rows:  # fmt: skip
+        if other:
+            others.append(id)
+            continue
+        job = Record(
+            seq, id, type, id, 0, completed, 0, attempt, max_attempts, input, output, None, key, worker, token, None,
+            None, None, None, created_at, scheduled_at, started_at, finished_at, None, keep, None, 0, 0, "wait", None,
+            None, dedup_for,
+        )  # fmt: skip
+        found[id] = ChainRecord(job, job)
+    if others:
+        found.update((chain.first.id, chain) for chain in (yield from chains.need(others)))
+    blockers: dict[str, list[ChainRecord]] = {job_id: [] for job_id in operation.job_ids}
+    for row in rows:
+        blockers[row[0]].append(found[row[1]])
+    return [blockers[job_id] for job_id in operation.job_ids]
 
 
 def get_dependents(context: PlanContext, operation: GetDependents) -> Plan[list[Record]]:

@@ -21,7 +21,6 @@ from holdfast.stores.sqlite.verbs.settle_one import (
     COMPLETED_LANES,
     KEEP,
     ClaimedJob,
-    completion,
     settle_one,
 )
 
@@ -32,7 +31,7 @@ _CHUNK = 32
 """Rows in one statement. Larger chunks are hardly faster, and leave more rows to be written one by one."""
 HAS_UPDATE_FROM = sqlite3.sqlite_version_info >= (3, 33)
 """Older libraries write one row at a time."""
-_ROW = "(?, ?, ?, ?, ?, ?)"
+_ROW = "(?, ?, ?, ?)"
 _COMPLETED_CHUNK = filled(SQL["settle_completed_many"], _ROW, ", ".join([_ROW] * _CHUNK))
 _LANES_FREED = SQL["lanes_freed"]
 _PARKED_TYPES = SQL["parked_types"]
@@ -46,7 +45,9 @@ class _Completions:
         self._answers = answers
         self._awaited: dict[str, int] = {}
         """The ended chains that other jobs may wait for, and the positions of their answers."""
-        self._jobs: list[Row] = []
+        self._ending: list[Row] = []
+        self._continuing: list[Row] = []
+        """Output, begin of the attempt, seq and token of the jobs whose chains end, and of the others."""
         self._kept: list[Row] = []
         self._counted: list[ClaimedJob] = []
         self._continuations: list[NewJob] = []
@@ -55,17 +56,20 @@ class _Completions:
     def add(self, context: PlanContext, job: ClaimedJob, settlement: Settlement) -> None:
         next_job = settlement.continuation
         self._counted.append(job)
+        row = (settlement.output, job.started_at, job.seq, job.token)
         if next_job is None:
-            context.hints.finished.add(job.chain_id)
+            self._ending.append(row)
+            context.hints.finished.add(chain_id := job.chain_id)
             if job.may_be_awaited:
-                self._awaited[job.chain_id] = len(self._answers)
+                self._awaited[chain_id] = len(self._answers)
         else:
+            self._continuing.append(row)
             self._continuations.append(next_job)
-        # The triggers decide whether a chain that continues keeps its order.
-        self._with_triggers |= job.has_lanes and (job.lane is None or (job.ordered and next_job is not None))
+        if job.has_lanes:
+            # The triggers decide whether a chain that continues keeps its order.
+            self._with_triggers |= job.lane is None or (bool(job.ordered) and next_job is not None)
         if settlement.keep is not None:
             self._kept.append((settlement.keep, job.seq, job.token))
-        self._jobs.append(completion(context, job, settlement))
 
     def flush(self, context: PlanContext) -> Plan[None]:
         if self._continuations:
@@ -74,8 +78,9 @@ class _Completions:
             yield from insert.add_plain(context, self._continuations, rows)
         if self._kept:
             yield Many(KEEP, self._kept)
-        if self._jobs:
-            yield from self._complete()
+        if self._counted:
+            yield from self._complete(self._ending, context.now, context.now)
+            yield from self._complete(self._continuing, context.now, None)
             if not self._with_triggers and (lanes := [job.lane for job in self._counted if job.lane is not None]):
                 yield from _free(context, lanes)
                 if chains := [job.chain_id for job in self._counted if job.ordered]:
@@ -86,17 +91,18 @@ class _Completions:
             for chain_id, jobs in (yield from blockers.completed(context, list(self._awaited))).items():
                 self._answers[self._awaited[chain_id]] = Settled(unblocked=tuple(jobs))
             self._awaited = {}
-        self._jobs, self._kept, self._counted, self._continuations = [], [], [], []
+        self._ending, self._continuing, self._kept, self._counted, self._continuations = [], [], [], [], []
         self._with_triggers = False
 
-    def _complete(self) -> Plan[None]:
-        jobs, whole = self._jobs, 0
+    def _complete(self, jobs: list[Row], now: Micros, ended: Micros | None) -> Plan[None]:
+        whole = 0
         if HAS_UPDATE_FROM and not self._with_triggers:
             whole = len(jobs) - len(jobs) % _CHUNK
             for at in range(0, whole, _CHUNK):
-                yield Statement(_COMPLETED_CHUNK, tuple(chain.from_iterable(jobs[at : at + _CHUNK])))
+                yield Statement(_COMPLETED_CHUNK, (*chain.from_iterable(jobs[at : at + _CHUNK]), now, ended))
         if whole < len(jobs):
-            yield Many(COMPLETED_LANES if self._with_triggers else COMPLETED, jobs[whole:])
+            rows = [(output, began, now, ended, seq, token) for output, began, seq, token in jobs[whole:]]
+            yield Many(COMPLETED_LANES if self._with_triggers else COMPLETED, rows)
 
     def _changes(self, now: Micros) -> list[CounterChange]:
         jobs = self._counted
@@ -115,7 +121,7 @@ def settle(context: PlanContext, operation: Settle) -> Plan[list[Settled]]:
         rows = yield Statement(_ONE_CLAIM, {"id": ids[0], "now": context.now})
     else:
         rows = yield Statement(_CLAIMS, {"ids": as_json(ids), "now": context.now})
-    jobs = {row[0]: ClaimedJob(*row) for row in rows}
+    jobs = {row[0]: ClaimedJob._make(row) for row in rows}  # takes half of the time of `ClaimedJob(*row)`
     context.listening = bool(rows and rows[0][-1])
     settled: dict[str, Status] = {}
     answers: list[Settled] = []

@@ -33,20 +33,25 @@ class ClaimedJob(NamedTuple):
     status: str
     token: str | None
     type: str
-    chain_id: str
+    other_chain: str | None
+    """The id of the chain, unless the job is its first one."""
     attempt: int
     worker: str | None
     started_at: Micros | None
     scheduled_at: Micros
-    may_be_awaited: bool
-    """Whether any job has blockers."""
-    has_lanes: bool
+    has_lanes: bool | None
     lane: str | None
     """The lane whose permit is in the row of the job."""
-    ordered: bool
+    ordered: bool | None
     """Whether this lane is an order."""
-    listening: bool
+    may_be_awaited: bool | None
+    """Whether any job has blockers."""
+    listening: bool | None
     """Whether a listener is registered."""
+
+    @property
+    def chain_id(self) -> str:
+        return self.id if self.other_chain is None else self.other_chain
 
 
 def settle_one(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> Plan[Settled]:
@@ -63,7 +68,7 @@ def settle_one(context: PlanContext, job: ClaimedJob, settlement: Settlement) ->
             return (yield from _end(context, job, settlement))
 
 
-def completion(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> Row:
+def _completion(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> Row:
     """The parameters of `settle_completed`, in order."""
     now = context.now
     ended = now if settlement.continuation is None else None
@@ -88,7 +93,7 @@ def _complete(context: PlanContext, job: ClaimedJob, settlement: Settlement) -> 
         yield from start.add(context, settlement.continuation)
     if settlement.keep is not None:
         yield Many(KEEP, [(settlement.keep, job.seq, job.token)])
-    yield Statement(COMPLETED_LANES if job.has_lanes else COMPLETED, completion(context, job, settlement))
+    yield Statement(COMPLETED_LANES if job.has_lanes else COMPLETED, _completion(context, job, settlement))
     context.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
     if settlement.continuation is not None:
         return WRITTEN
