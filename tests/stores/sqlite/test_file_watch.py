@@ -6,36 +6,35 @@ import errno
 import os
 import queue
 import sqlite3
-import stat
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from holdfast.engine.wakeups import ANYTHING
 from holdfast.stores.sqlite.wakeups import file_watch as watch_module
-from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch, wake_file
-from tests.stores.sqlite.descriptors import under
-from tests.stores.sqlite.watched_file import COMMITTING, POKING, PROMPTLY, other_process, settle, watching
+from holdfast.stores.sqlite.wakeups.file_watch import FileWatch
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog
+from tests.stores.sqlite.watched_file import APPENDING, COMMITTING, PROMPTLY, other_process, settle, watch_of, watching
 from tests.stores.sqlite.watched_file import path as path
 
 
 def test_a_notification_of_another_process_arrives(path: Path) -> None:
     delays: list[float] = []
 
-    with other_process(POKING, str(path)) as other:
+    with other_process(APPENDING, str(path)) as other:
         other.do(0)
         with watching(path) as calls:
             for _ in range(50):
-                poked = other.do()
-                delays.append((calls.get(timeout=PROMPTLY) - poked) / 1e6)
+                appended = other.do()
+                delays.append((calls.get(timeout=PROMPTLY) - appended) / 1e6)
                 settle(calls, quiet=0.01)
 
-    sys.stdout.write(f"poke to call: median {median(delays):.2f} ms, worst {max(delays):.2f} ms\n")
+    sys.stdout.write(f"append to call: median {median(delays):.2f} ms, worst {max(delays):.2f} ms\n")
     assert median(delays) < PROMPTLY * 1000
 
 
@@ -98,12 +97,12 @@ def test_a_replaced_file_is_watched(path: Path, tmp_path: Path) -> None:
 
 def test_own_notifications_from_before_the_start_hide_no_others(path: Path) -> None:
     calls: queue.Queue[int] = queue.Queue()
-    with closing(CommitNotifier(path)) as own, closing(CommitNotifier(path)) as other:
-        own.notify()
-        watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()), own=own)
+    with closing(HintLog(path, "own")) as own, closing(HintLog(path, "other")) as other:
+        own.append(ANYTHING)
+        watch = watch_of(path, calls, own=own)
         watch.start()
 
-        other.notify()
+        other.append(ANYTHING)
 
         calls.get(timeout=PROMPTLY)
         watch.stop()
@@ -116,12 +115,12 @@ def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptur
         called.put(None)
         raise RuntimeError("not today")
 
-    watch = FileWatch(path, fail)
-    with closing(CommitNotifier(path)) as notifier:
+    watch = FileWatch(path, fail, on_notification=fail)
+    with closing(HintLog(path, "other")) as log:
         watch.start()
-        notifier.notify()
+        log.append(ANYTHING)
         called.get(timeout=PROMPTLY)
-        notifier.notify()
+        log.append(ANYTHING)
         called.get(timeout=PROMPTLY)
         watch.stop()
 
@@ -148,10 +147,10 @@ def test_a_listener_may_stop_its_own_watch(path: Path) -> None:
         watch.stop()
         stopped.set()
 
-    watch = FileWatch(path, stop)
-    with closing(CommitNotifier(path)) as notifier:
+    watch = FileWatch(path, stop, on_notification=stop)
+    with closing(HintLog(path, "other")) as log:
         watch.start()
-        notifier.notify()
+        log.append(ANYTHING)
 
         assert stopped.wait(PROMPTLY)
 
@@ -180,29 +179,6 @@ def test_a_watch_beyond_the_limit_of_the_system_polls_and_logs_a_warning(
         calls.get(timeout=PROMPTLY)
 
     assert [record.levelname for record in caplog.records if "no instance left" in record.message] == ["WARNING"]
-
-
-def test_a_notification_after_close_does_not_write_into_another_file(path: Path, tmp_path: Path) -> None:
-    notifier = CommitNotifier(path)
-    number = notifier._fd  # pyright: ignore[reportPrivateUsage]
-    notifier.close()
-    with (tmp_path / "other").open("wb+", buffering=0) as other, under(number, other.fileno()):
-        other.write(b"theirs")
-        notifier.notify()
-        other.seek(0)
-
-        assert other.read() == b"theirs"
-
-
-def test_the_wake_file_is_private_and_symbolic_links_are_refused(path: Path, tmp_path: Path) -> None:
-    CommitNotifier(path).close()
-    assert stat.S_IMODE(wake_file(path).stat().st_mode) == 0o600
-
-    wake_file(path).unlink()
-    wake_file(path).symlink_to(tmp_path / "elsewhere")
-
-    with pytest.raises(OSError, match="symbolic links"):
-        CommitNotifier(path)
 
 
 def test_a_watch_stops_while_a_forked_child_has_its_pipe_open(path: Path) -> None:

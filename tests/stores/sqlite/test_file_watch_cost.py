@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch
-from tests.stores.sqlite.watched_file import COMMITTING, POKING, PROMPTLY, other_process, settle, watching
+from holdfast.engine.wakeups import ANYTHING
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog
+from tests.stores.sqlite.watched_file import APPENDING, COMMITTING, PROMPTLY, other_process, settle, watch_of, watching
 from tests.stores.sqlite.watched_file import path as path
 
 
@@ -43,7 +44,7 @@ def test_writes_to_other_files_in_the_directory_cost_nothing(path: Path) -> None
 
 
 def test_many_notifications_share_few_calls(path: Path) -> None:
-    with other_process(POKING, str(path)) as other:
+    with other_process(APPENDING, str(path)) as other:
         other.do(0)
         with watching(path) as calls:
             began = time.monotonic()
@@ -73,40 +74,31 @@ def test_many_commits_share_few_calls(path: Path) -> None:
 
 
 def test_a_commit_with_a_notification_causes_one_call(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(CommitNotifier(path)) as notifier:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(HintLog(path, "other")) as log:
         connection.execute("pragma journal_mode=wal")
         with watching(path) as calls:
             settle(calls)
             connection.execute("insert into t values (1)")
-            notifier.notify()
+            log.append(ANYTHING)
 
             # The file may have been checked after the commit and before the notification.
             assert 1 <= settle(calls) <= 2
 
 
-def test_a_notification_of_the_own_process_waits_for_the_check_of_the_file(path: Path) -> None:
+def test_notifications_of_the_own_process_are_received_at_most_every_five_milliseconds(path: Path) -> None:
     calls: queue.Queue[int] = queue.Queue()
-    with (
-        closing(sqlite3.connect(path, isolation_level=None)) as connection,
-        closing(CommitNotifier(path)) as own,
-        closing(CommitNotifier(path)) as other,
-    ):
-        connection.execute("pragma journal_mode=wal")
-        watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()), own=own)
+    with closing(HintLog(path, "own")) as own:
+        watch = watch_of(path, calls, own=own)
         watch.start()
-        settle(calls)
+        began = time.monotonic()
 
-        own.notify()
-        while own.notified:  # until the watch has received it
-            pass
-        assert settle(calls, quiet=0.2) == 0
-        other.notify()
-        calls.get(timeout=PROMPTLY)
-        connection.execute("insert into t values (1)")
-        own.notify()
-        calls.get(timeout=PROMPTLY)
+        for _ in range(20_000):
+            own.append(ANYTHING)
 
+        took = time.monotonic() - began
+        count = settle(calls)
         watch.stop()
+    assert 1 <= count <= 200 * took + 10
 
 
 def _processor_time(thread_name: str) -> int:

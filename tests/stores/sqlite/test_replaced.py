@@ -19,7 +19,7 @@ from holdfast import Client, Jobs, SyncClient, Worker
 from holdfast.errors import StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups import file_watch
-from holdfast.stores.sqlite.wakeups.file_watch import wake_file
+from holdfast.stores.sqlite.wakeups.hint_log import wake_file
 from holdfast.stores.sqlite.writing.write_queue import write_queue
 from tests.waiting import wait_until
 

@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.engine.operations import GetStats, Start
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.sqlite.wakeups.file_watch import wake_file
+from holdfast.stores.sqlite.wakeups.hint_log import wake_file
 from holdfast.stores.sqlite.writing.write_queue import Waiter, write_queue
 from holdfast.testing.builders import new_job
 

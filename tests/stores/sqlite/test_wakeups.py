@@ -144,6 +144,24 @@ def test_a_listener_receives_a_commit_of_its_own_process_once(path: Path, store:
     assert [hints.due for hints in received] == [{"mine"}] * 20 + [{"other"}]
 
 
+def test_a_process_that_cannot_append_writes_its_hints_with_the_commit(
+    path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    wake_flag = WakeFlag()
+    store.wakeups.subscribe(lambda hints: wake_flag.set() if "other" in hints.due else None)
+    other = SqliteStore(f"sqlite:///{path}")
+    with monkeypatch.context() as crowded:
+        crowded.setattr("holdfast.stores.sqlite.wakeups.wakeups.HintLog", refuse)
+        other.open_sync()
+    other.perform_sync(Start((new_job("other"),)))
+
+    assert wake_flag.wait_sync(PROMPTLY)
+    other.close_sync()
+
+
 def test_commits_without_operations_of_holdfast_wake_no_listener(path: Path, store: SqliteStore) -> None:
     received: list[Hints] = []
     wake_flag = WakeFlag()
@@ -166,13 +184,12 @@ def test_commits_without_operations_of_holdfast_wake_no_listener(path: Path, sto
 
 
 def test_a_process_that_missed_deleted_hints_receives_anything(path: Path, store: SqliteStore) -> None:
-    source = SqliteStore(f"sqlite:///{path}")
-    source.open_sync()
     reader = store._parts.reader  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
     before = reader.run(hint_table.last())
-    for _ in range(hint_table.KEPT + hint_table.KEPT // 5):
-        source.perform_sync(Start((new_job(),)))
-    source.close_sync()
+    with closing(sqlite3.connect(path)) as connection:
+        for _ in range(hint_table.KEPT + hint_table.KEPT // 5):
+            store.join_sync(connection).perform(Start((new_job(),)))
+        connection.commit()
 
     received = reader.run(hint_table.read("me", before))
 

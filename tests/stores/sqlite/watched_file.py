@@ -14,18 +14,20 @@ from pathlib import Path
 import pytest
 
 from holdfast.stores.sqlite.wakeups.file_watch import FileWatch
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog
 
 PROMPTLY = 60.0
 """Seconds: far more than a wake-up needs on a busy machine. A lost wake-up never arrives."""
 
-POKING = """
+APPENDING = """
 import sys, time
-from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier
-notifier = CommitNotifier(sys.argv[1])
+from holdfast.engine.wakeups import ANYTHING
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog
+log = HintLog(sys.argv[1], "other")
 for line in sys.stdin:
     at = time.monotonic_ns()
     for _ in range(int(line)):
-        notifier.notify()
+        log.append(ANYTHING)
     print(at, flush=True)
 """
 
@@ -64,10 +66,19 @@ def other_process(script: str, *args: str) -> Generator[Other, None, None]:
         yield Other(process)
 
 
+def watch_of(path: Path, calls: queue.Queue[int], *, own: HintLog | None = None) -> FileWatch:
+    """A watch that records the times of its calls."""
+
+    def record() -> None:
+        calls.put(time.monotonic_ns())
+
+    return FileWatch(path, record, on_notification=record, own=own)
+
+
 @contextmanager
 def watching(path: Path) -> Generator[queue.Queue[int], None, None]:
     calls: queue.Queue[int] = queue.Queue()
-    watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()))
+    watch = watch_of(path, calls)
     watch.start()
     try:
         yield calls

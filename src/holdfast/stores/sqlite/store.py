@@ -190,8 +190,8 @@ class SqliteStore(Store):
             self._repeated_hints.add(hints)
 
     def write_hints(self, hints: Hints) -> Plan[None]:
-        """Write the hints of a transaction for other processes, before its commit."""
-        if self.wakeups is self._files:
+        """Write the hints of a transaction for other processes, before its commit, if `send` cannot deliver them."""
+        if self.wakeups is self._files and not self._files.appends:
             yield from hint_table.write(self._files.source, hints)
 
     def plan_joined(

@@ -2,7 +2,8 @@
 
 Two file events show that a transaction was committed:
 
-- a *notification*: a process of Holdfast wrote to `<file>-wake` after its commit. `on_change` is called at once;
+- a *notification*: a process of Holdfast appended a line to `<file>-wake` after its commit. `on_notification` is called
+  at once;
 - a change of the file, its `-wal` or its `-journal`: a commit is in progress, perhaps on a connection of the
   application. `on_change` is called when `PRAGMA data_version` shows that the commit is visible.
 
@@ -19,7 +20,6 @@ import logging
 import os
 import select
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +27,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from holdfast.stores.sqlite.connection.file_checks import identity
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog, wake_file
 from holdfast.stores.sqlite.wakeups.inotify import FileEvents
 from holdfast.stores.sqlite.wakeups.recheck_schedule import GAP, RecheckSchedule
 
@@ -45,55 +46,20 @@ _LIMITS = (errno.EMFILE, errno.ENOSPC)
 _log = logging.getLogger("holdfast.sqlite.watch")
 
 
-class CommitNotifier:
-    """Notifies the watches of all processes after a commit.
-
-    Several threads and processes may notify at the same time; a watch handles simultaneous notifications as one. The
-    wake file is private to its owner. A symbolic link in its place is refused with `OSError`.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        self._fd = os.open(wake_file(path), flags, 0o600)
-        self._lock = threading.Lock()
-        """Held while the descriptor is used: after a close, its number may belong to another file."""
-        self.notified = False
-        """Set before each notification; cleared by the watch that receives it."""
-
-    def notify(self) -> None:
-        """Notify the watches. Call it after the commit, never before.
-
-        It never raises, because the commit is done. After `close` it does nothing.
-        """
-        # Without file events, as on Windows, a notification has no effect.
-        if sys.platform != "win32":
-            with self._lock:
-                if self._fd >= 0:
-                    self.notified = True
-                    with contextlib.suppress(OSError):
-                        os.pwrite(self._fd, b"\0", 0)
-
-    def close(self) -> None:
-        with self._lock:
-            fd, self._fd = self._fd, -1
-        os.close(fd)
-
-
 def _nothing() -> None:
     return
 
 
 class FileWatch:
-    """Calls `on_change` after commits to the SQLite file at `path`, in a thread of its own.
+    """Calls functions after commits to the SQLite file at `path`, in a thread of its own.
 
     Calls never overlap, and there are at most a thousand per second. Commits close together share one call, and a call
-    may come without a new commit. An error of `on_change` is logged, and the watch continues. The thread opens a
+    may come without a new commit. An error of a called function is logged, and the watch continues. The thread opens a
     read-only connection. Stop the watch before the last writing connection is closed; otherwise SQLite does not
     checkpoint and remove the write-ahead log. In a forked child the watch receives nothing and `stop` does nothing.
 
-    A notification of `own` causes no call, because this process knows what it committed. The checks after the file
-    change follow milliseconds later. A notification of another process that arrives at the same time waits for them,
-    too. While this process notifies without a pause, calls are at least `GAP` apart.
+    While this process appends to its `own` log without a pause, calls are at least `GAP` apart, so that the watch takes
+    little time from the thread that writes.
     """
 
     def __init__(
@@ -101,11 +67,13 @@ class FileWatch:
         path: str | os.PathLike[str],
         on_change: Callable[[], None],
         *,
+        on_notification: Callable[[], None] = _nothing,
         on_replaced: Callable[[], None] = _nothing,
-        own: CommitNotifier | None = None,
+        own: HintLog | None = None,
     ) -> None:
         self._path = Path(path).resolve()
         self._on_change = on_change
+        self._on_notification = on_notification
         self._on_replaced = on_replaced
         self._own = own
         self._pid = os.getpid()
@@ -186,7 +154,9 @@ class FileWatch:
                 return
             now = time.monotonic()
             try:
-                call = bool(notifications.read())
+                if notifications.read():
+                    spent = max(spent, now - SPARE) + (GAP if self._received_own() else PACE)
+                    self._call(self._on_notification)
                 changed = changes.read() if schedule.due is None or schedule.due <= now else {}
             except OSError as error:
                 _log.warning("file events for %s ended (%s): polling every %s s", self._path, error, POLL)
@@ -196,21 +166,22 @@ class FileWatch:
                 version.close()
             if changed:
                 schedule.changed(now)
-            if call and self._own is not None and self._own.notified:
-                self._own.notified = call = False
-                spent = max(spent, now - SPARE) + GAP
-            elif call:
-                spent = max(spent, now - SPARE) + PACE
-            if schedule.due is not None and schedule.due <= now:
-                call = version.changed() or call
-                schedule.checked(now)
             if replaced:
                 self._call(self._on_replaced)
-            if call:
-                self._call(self._on_change)
+            if schedule.due is not None and schedule.due <= now:
+                if version.changed():
+                    self._call(self._on_change)
+                schedule.checked(now)
             # Notifications during this pause are handled as one.
             if spent > now and stop_only.poll((spent - now) * 1000):
                 return
+
+    def _received_own(self) -> bool:
+        """Whether a notification of this process is among those just received."""
+        if self._own is None or not self._own.notified:
+            return False
+        self._own.notified = False
+        return True
 
     def _wait_set(self, *events: FileEvents) -> select.poll:
         """A poll object for `stop` and these events."""
@@ -225,6 +196,7 @@ class FileWatch:
             if file != before:
                 version.close()
                 self._call(self._on_replaced)
+            self._call(self._on_notification)
             if version.changed():
                 self._call(self._on_change)
 
@@ -261,12 +233,6 @@ class _DataVersion:
         if self._connection is not None:
             self._connection.close()
         self._connection = self._version = None
-
-
-def wake_file(path: str | os.PathLike[str]) -> Path:
-    """The wake file of the SQLite file at `path`. It is beside the real file, not beside a symbolic link to it."""
-    file = Path(path).resolve()
-    return file.with_name(f"{file.name}-wake")
 
 
 def _events(path: Path) -> tuple[FileEvents, FileEvents] | None:

@@ -1,7 +1,8 @@
-"""Hints between processes. A transaction writes its hints to a table; other processes read them after a file change.
+"""Hints of transactions that the application commits, as rows. Other processes read them after a file change.
 
-A process that detects a commit therefore knows what has changed, and wakes only the listeners concerned. It ignores its
-own hints. A commit of the application without operations of Holdfast writes no hint and wakes no listener.
+A process that detects a commit therefore knows what has changed, and wakes only the listeners concerned. A commit of
+the application without operations of Holdfast writes no hint and wakes no listener. For the commits of Holdfast, see
+`hint_log`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from holdfast.engine.wakeups import Hints
+from holdfast.engine.wakeups import ANYTHING, Hints
 from holdfast.stores.sql.plan import Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 
@@ -25,7 +26,7 @@ KEPT = 1000
 """Number of hints in the table. A process that missed older ones receives `anything=True`."""
 
 LARGEST = 500
-"""Chains and jobs in one hint. Above this number, write `anything=True` instead."""
+"""Chains and jobs in one row or line. Above this number, `anything=True` is written instead."""
 
 DELETE_EVERY = 100
 """Number of hints that a process writes between two deletions of old ones."""
@@ -47,11 +48,14 @@ def write(source: str, hints: Hints) -> Plan[None]:
     """Write hints, if there are any."""
     if not hints:
         return
-    if len(hints.finished) + len(hints.lost) > LARGEST:
-        hints = Hints(anything=True)
-    yield Statement(_INSERT, {"source": source, "hints": msgspec.json.encode(hints)})
+    yield Statement(_INSERT, {"source": source, "hints": encoded(hints)})
     if next(_written) % DELETE_EVERY == 0:
         yield Statement(_DELETE, {"kept": KEPT})
+
+
+def encoded(hints: Hints) -> bytes:
+    """The text of hints, of a limited length."""
+    return msgspec.json.encode(ANYTHING if len(hints.finished) + len(hints.lost) > LARGEST else hints)
 
 
 def last() -> Plan[int]:
@@ -66,8 +70,8 @@ def read(source: str, seen: int) -> Plan[NewHints]:
     hints = Hints()
     if rows and rows[0][0] > seen + 1:
         hints.anything = True  # some are already deleted
-    for seq, written_by, encoded in rows:
+    for seq, written_by, text in rows:
         seen = seq
         if written_by != source:
-            hints.add(_decoder.decode(encoded))
+            hints.add(_decoder.decode(text))
     return NewHints(seen, hints)

@@ -14,7 +14,8 @@ from holdfast.engine.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.sqlite.connection.reader import Reader
 from holdfast.stores.sqlite.wakeups import hint_table
-from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch
+from holdfast.stores.sqlite.wakeups.file_watch import FileWatch
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog, HintLogReader
 
 _log = logging.getLogger("holdfast.sqlite.watch")
 
@@ -37,7 +38,8 @@ class SqliteWakeups:
         self._path: Path | None = None
         self._reader: Reader | None = None
         self._seen = 0
-        self._notifier: CommitNotifier | None = None
+        self._log: HintLog | None = None
+        self._log_reader: HintLogReader | None = None
         self._watch: FileWatch | None = None
 
     @property
@@ -45,10 +47,15 @@ class SqliteWakeups:
         watch = self._watch
         return self._path is not None and (not self._listeners if watch is None else watch.alive)
 
+    @property
+    def appends(self) -> bool:
+        """Whether `send` reaches other processes. Otherwise the hints must be rows of the hint table."""
+        return self._log is not None
+
     def send(self, hints: Hints) -> None:
-        notifier = self._notifier
-        if notifier is not None:
-            notifier.notify()
+        log = self._log
+        if log is not None:
+            log.append(hints)
         self._local.send(hints)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -63,35 +70,44 @@ class SqliteWakeups:
             self._path, self._reader = path, reader
             # Without the wake file other processes detect our commits later, and everything else works.
             with contextlib.suppress(OSError):
-                self._notifier = CommitNotifier(path)
+                self._log = HintLog(path, self.source)
             self._start_watch()
 
     def close(self) -> None:
         with self._lock:
             self._path = self._reader = None
-            watch, self._watch = self._watch, None
-            notifier, self._notifier = self._notifier, None
-        if watch is not None:
-            watch.stop()
-        if notifier is not None:
-            notifier.close()
+            stop = self._take_watch()
+            log, self._log = self._log, None
+        stop()
+        if log is not None:
+            log.close()
 
     def _start_watch(self) -> None:
         if self._watch is None and self._listeners and self._path is not None and self._reader is not None:
             # A listener subscribes first and reads the store afterwards, so it needs no hints from before this moment.
             with contextlib.suppress(StoreUnavailable):
                 self._seen = self._reader.run(hint_table.last(), single=True)
-            watch = FileWatch(self._path, self._read_hints, on_replaced=self._wake_all, own=self._notifier)
+            watch = FileWatch(
+                self._path, self._read_table, on_notification=self._read_log, on_replaced=self._wake_all, own=self._log
+            )
             try:
+                self._log_reader = HintLogReader(self._path, self.source)
                 watch.start()
             except (OSError, RuntimeError) as error:
+                self._take_watch()()
                 # The listeners poll, and the next subscription tries again.
                 _log.warning("%s is not watched; commits of other processes are detected late: %s", self._path, error)
             else:
                 self._watch = watch
 
-    def _read_hints(self) -> None:
-        """A transaction was committed: read its hints and send them to the listeners of this process."""
+    def _read_log(self) -> None:
+        """Another process has appended hints: send them to the listeners of this process."""
+        reader = self._log_reader
+        if reader is not None and not self._stop_if_unused() and (hints := reader.read()):
+            self._local.send(hints)
+
+    def _read_table(self) -> None:
+        """A transaction was committed: read its hints from the table and send them to the listeners of this process."""
         reader = self._reader
         if reader is None or self._stop_if_unused():
             return
@@ -117,10 +133,22 @@ class SqliteWakeups:
         with self._lock:
             if self._listeners or monotonic() < self._left + LINGER:
                 return False
-            watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.stop()
+            stop = self._take_watch()
+        stop()
         return True
+
+    def _take_watch(self) -> Callable[[], None]:
+        """Forget the watch and its reader. The returned function stops them; the caller holds no lock then."""
+        watch, self._watch = self._watch, None
+        reader, self._log_reader = self._log_reader, None
+
+        def stop() -> None:
+            if watch is not None:
+                watch.stop()
+            if reader is not None:
+                reader.close()
+
+        return stop
 
 
 def _once(action: Callable[[], None]) -> Callable[[], None]:

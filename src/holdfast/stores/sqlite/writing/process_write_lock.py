@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from holdfast.stores.sqlite.errors import is_busy
-from holdfast.stores.sqlite.wakeups.file_watch import wake_file
+from holdfast.stores.sqlite.wakeups.hint_log import wake_file
 
 if sys.platform != "win32":
     import fcntl

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores.sqlite.wakeups.file_watch import wake_file
+from holdfast.stores.sqlite.wakeups.hint_log import wake_file
 from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
 
 TIMEOUT = 60.0

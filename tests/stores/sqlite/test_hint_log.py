@@ -1,0 +1,219 @@
+"""Hints that processes append to the wake file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine.wakeups import ANYTHING, Hints
+from holdfast.stores.sqlite.wakeups import hint_log, hint_table
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog, HintLogReader, wake_file
+from tests.stores.sqlite.descriptors import under
+
+SOURCE = "other"
+RESIZE = Hints(due={"resize"})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "jobs.db"
+
+
+@pytest.fixture
+def log(file: Path) -> Generator[HintLog]:
+    with closing(HintLog(file, SOURCE)) as log:
+        yield log
+
+
+@pytest.fixture
+def reader(file: Path, log: HintLog) -> Generator[HintLogReader]:
+    with closing(HintLogReader(file, "reader")) as reader:
+        yield reader
+
+
+def test_a_reader_receives_every_hint_once(log: HintLog, reader: HintLogReader) -> None:
+    every = Hints({"resize"}, {"chain"}, {"job"}, recorded=True, workers={"worker"})
+    log.append(every)
+    log.append(RESIZE)
+
+    assert reader.read() == every
+    assert reader.read() == Hints()
+    log.append(RESIZE)
+    assert reader.read() == RESIZE
+
+
+def test_a_reader_receives_no_hints_from_before_it(file: Path, log: HintLog) -> None:
+    for _ in range(2000):  # more than is read at once
+        log.append(RESIZE)
+
+    with closing(HintLogReader(file, "reader")) as reader:
+        assert reader.read() == Hints()
+        log.append(RESIZE)
+        assert reader.read() == RESIZE
+
+
+def test_a_process_ignores_its_own_hints(file: Path, log: HintLog) -> None:
+    with closing(HintLogReader(file, SOURCE)) as reader, closing(HintLog(file, "third")) as third:
+        log.append(Hints(finished={"mine"}))
+        third.append(RESIZE)
+
+        assert reader.read() == RESIZE
+
+
+def test_hints_of_many_chains_are_sent_as_anything(log: HintLog, reader: HintLogReader) -> None:
+    log.append(Hints(finished={str(number) for number in range(hint_table.LARGEST + 1)}))
+
+    assert reader.read() == ANYTHING
+
+
+def test_an_incomplete_line_is_read_when_it_is_complete(file: Path, reader: HintLogReader) -> None:
+    with wake_file(file).open("ab", buffering=0) as written:
+        written.write(b'third 0 {"due"')
+        assert reader.read() == Hints()
+
+        written.write(b':["resize"]}\n')
+
+        assert reader.read() == RESIZE
+
+
+@pytest.mark.parametrize(
+    "line", [b"\n", b"x\n", b"third 0 {\n", b"third 0 \xff\n", b'third 0 {"due":1}\n', b"\0\0\0\n"]
+)
+def test_a_line_in_another_format_means_anything(file: Path, reader: HintLogReader, line: bytes) -> None:
+    with wake_file(file).open("ab", buffering=0) as written:
+        written.write(line)
+
+    assert reader.read() == ANYTHING
+
+
+def test_a_long_log_begins_again_and_its_readers_receive_anything(
+    file: Path, log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hint_log, "MOST_BYTES", 10_000)
+    largest = 0
+    restarts = 0
+
+    for _ in range(2000):
+        log.append(RESIZE)
+        largest = max(largest, wake_file(file).stat().st_size)
+        restarts += reader.read().anything
+
+    assert restarts >= 3
+    assert largest < 20_000
+
+
+def test_a_reader_that_stopped_for_a_while_notices_that_the_log_began_again(
+    log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hint_log, "MOST_BYTES", 1000)
+    received = []
+    for _ in range(30):
+        # The log begins again after every hundred lines, and is longer than before whenever it is read.
+        for _ in range(101):
+            log.append(RESIZE)
+        received.append(reader.read())
+
+    assert all(hints.anything for hints in received)
+
+
+def test_a_removed_file_is_created_again(file: Path, log: HintLog, reader: HintLogReader) -> None:
+    wake_file(file).unlink()
+    for _ in range(hint_log.CHECK_EVERY + 1):
+        log.append(RESIZE)
+        reader.read()
+    log.append(RESIZE)
+
+    # The reader has read the removed file to its end. It reads the new one after the next notification.
+    assert wake_file(file).exists()
+    assert reader.read() in (ANYTHING, RESIZE)
+    log.append(RESIZE)
+    assert reader.read() == RESIZE
+
+
+def test_a_line_that_does_not_fit_on_the_disk_begins_the_log_again(
+    file: Path, log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.append(RESIZE)
+    reader.read()
+    write = os.write
+
+    def write_on_full_disk(fd: int, data: bytes) -> int:
+        if os.fstat(fd).st_size > 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, data)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", write_on_full_disk)
+        log.append(RESIZE)
+
+    assert reader.read() == ANYTHING
+    log.append(RESIZE)
+    assert reader.read() == RESIZE
+
+
+def test_hints_of_processes_that_append_at_the_same_time_all_arrive(file: Path, reader: HintLogReader) -> None:
+    script = """
+import sys
+from holdfast.engine.wakeups import Hints
+from holdfast.stores.sqlite.wakeups.hint_log import HintLog
+name = sys.argv[2]
+log = HintLog(sys.argv[1], name)
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(500):
+    log.append(Hints(finished={f"{name}-{number}"}))
+"""
+    names = ["one", "two", "three"]
+    command = [sys.executable, "-c", script, str(file)]
+    processes = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in names
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    received = Hints()
+    while any(process.poll() is None for process in processes):
+        received.add(reader.read())
+    received.add(reader.read())
+    for process in processes:
+        process.communicate()
+
+    assert not received.anything
+    assert received.finished == {f"{name}-{number}" for name in names for number in range(500)}
+
+
+def test_an_append_after_close_does_not_write_into_another_file(file: Path, tmp_path: Path) -> None:
+    log = HintLog(file, SOURCE)
+    number = log._fd  # pyright: ignore[reportPrivateUsage]
+    log.close()
+    with (tmp_path / "other").open("wb+", buffering=0) as other, under(number, other.fileno()):
+        other.write(b"theirs")
+        log.append(RESIZE)
+        other.seek(0)
+
+        assert other.read() == b"theirs"
+
+
+def test_the_wake_file_is_private_and_symbolic_links_are_refused(file: Path, tmp_path: Path) -> None:
+    HintLog(file, SOURCE).close()
+    assert stat.S_IMODE(wake_file(file).stat().st_mode) == 0o600
+
+    wake_file(file).unlink()
+    wake_file(file).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OSError, match="symbolic links"):
+        HintLog(file, SOURCE)
+    with pytest.raises(OSError, match="symbolic links"):
+        HintLogReader(file, "reader")
