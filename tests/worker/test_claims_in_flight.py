@@ -179,3 +179,33 @@ async def test_the_jobs_of_one_claim_begin_although_the_other_fails(store: Store
 
         await harness.recorder.receive("completed", times=SLOTS)
         overlapping.resume()
+
+
+async def test_a_lost_claim_is_repeated_although_the_other_one_found_no_more_jobs(
+    store: Store, clock: ManualClock
+) -> None:
+    overlapping = OverlappingStore(store)
+    harness = WorkerHarness(overlapping, clock)
+
+    @harness.jobs.job
+    async def note() -> None: ...
+
+    await harness.client.start_many([note.bind() for _ in range(SLOTS // 2)])
+    overlapping.pause_after_first_claim()
+    async with harness.worker(concurrency=SLOTS):
+        await in_time(overlapping.both.wait())
+        lost, empty = overlapping.unanswered.values()
+        empty.set()
+        for _ in range(20):  # the worker receives the empty answer
+            await asyncio.sleep(0)
+        await harness.client.start(note.bind())
+        overlapping.fail("claim", when="after", times=1)
+        overlapping.resume()
+
+        await harness.recorder.receive("completed", times=SLOTS // 2 + 1)
+
+    assert lost.is_set()
+    verbs = [op.verb for op in overlapping.performed]
+    [again] = [position for position, op in enumerate(overlapping.performed) if isinstance(op, ClaimJobs) and op.again]
+    before = max(position for position in range(again) if verbs[position] == "claim")
+    assert "next_due" not in verbs[before:again]  # the worker did not sleep
