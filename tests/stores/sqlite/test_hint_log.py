@@ -114,7 +114,7 @@ def test_a_reader_that_stopped_for_a_while_notices_that_the_log_began_again(
     log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hint_log, "MOST_BYTES", 1000)
-    received = []
+    received: list[Hints] = []
     for _ in range(30):
         # The log begins again after every hundred lines, and is longer than before whenever it is read.
         for _ in range(101):
