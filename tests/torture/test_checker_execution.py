@@ -80,6 +80,25 @@ def test_a_write_accepted_before_the_end_was_committed_is_no_violation() -> None
     assert verdicts(passed_over)[7] is not Result.VIOLATED
 
 
+@pytest.mark.parametrize(("ended_again", "result"), [(False, Result.OK), (True, Result.VIOLATED)])
+def test_a_repeated_claim_may_renew_a_job_that_was_reaped_before_the_repetition(
+    ended_again: bool, result: Result
+) -> None:
+    def repeated(scenario: Scenario) -> None:
+        scenario.job("a")
+        scenario.claim("a", "t1")  # the answer to this claim is lost
+        scenario.reap("a")
+        scenario.claim("a", "t1")
+        if ended_again:
+            scenario.reap("a")
+            scenario.claim("a", "t2")
+        scenario.wait(2)
+        scenario.note("accepted", verb="renew", asked=scenario.now, claims=[("a", "t1")])
+        scenario.note("stale", verb="renew", job="a", token="t0", reason="taken_by_another_worker")
+
+    assert verdicts(repeated)[7] is result
+
+
 @pytest.mark.parametrize("field", ["leased_until", "token"])
 def test_the_audit_alone_shows_a_lease_or_token_of_a_job_that_does_not_run(field: str) -> None:
     written = {"leased_until": 2_000 * SECOND, "token": None} if field == "leased_until" else {"token": "t1"}

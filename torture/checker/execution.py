@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from itertools import pairwise
+from math import inf
+from typing import NamedTuple
 
-from torture.audit import Change
 from torture.checker.abort_reasons import check_reasons
 from torture.checker.transitions import committed_by, is_claim, is_outside, is_reap, parent_of, timeline
 from torture.checker.verdict import Tally
@@ -108,23 +109,43 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
 
 def _check_accepted(tally: Tally, evidence: Evidence) -> None:
     """No renewal or progress report may be accepted if it was sent after the claim had certainly ended."""
+    ends = _ends_of_claims(evidence)
+    for note in evidence.noted("accepted"):
+        asked = note.facts["asked"]
+        for job_id, token in note.facts["claims"]:
+            over = [end for end in ends[job_id, token] if end.known + TICK < asked and end.claimed_again > note.at]
+            if over:
+                late = (asked - over[0].known) / 1e6
+                accepted = f"{note.facts['verb']} under {token[:6]} was accepted {late:.3f} s after it was known"
+                became = over[0].status or "deleted"
+                tally.broken(f"{job_id}: {accepted} to be {became}: {timeline(evidence.by_job[job_id])}")
+
+
+class _End(NamedTuple):
+    """The end of a claim."""
+
+    known: int
+    """When it was certainly committed."""
+    status: str | None
+    """What the job became; None if it was deleted."""
+    claimed_again: float
+    """When the same token claimed the job once more. A worker repeats a claim whose answer was lost with its token, and
+    a reap may come first."""
+
+
+def _ends_of_claims(evidence: Evidence) -> dict[tuple[str, str], list[_End]]:
+    """The ends of all claims, by job and token."""
     reported = _acknowledged_ends(evidence)
-    over: dict[tuple[str, str], tuple[int, Change]] = {}
+    ends: dict[tuple[str, str], list[_End]] = defaultdict(list)
     for job_id, changes in evidence.by_job.items():
         for place, change in enumerate(changes):
-            if change.token_before is not None and (change.after != "running" or change.token != change.token_before):
+            token = change.token_before
+            if token is not None and (change.after != "running" or change.token != token):
                 # A settlement by the worker itself: its transaction may still be open.
-                own = change.token == change.token_before
-                by = committed_by(changes, place, [] if own else reported[job_id, change.after])
-                over.setdefault((job_id, change.token_before), (by, change))
-    for note in evidence.noted("accepted"):
-        for job_id, token in note.facts["claims"]:
-            by, end = over.get((job_id, token), (note.facts["asked"], None))
-            late = note.facts["asked"] - by
-            if end is not None and late > TICK:
-                accepted = f"{note.facts['verb']} under {token[:6]} was accepted {late / 1e6:.3f} s after it was known"
-                became = "deleted" if end.after is None else end.after
-                tally.broken(f"{job_id}: {accepted} to be {became}: {timeline(evidence.by_job[job_id])}")
+                known = committed_by(changes, place, [] if change.token == token else reported[job_id, change.after])
+                again = (later.at for later in changes[place + 1 :] if is_claim(later) and later.token == token)
+                ends[job_id, token].append(_End(known, change.after, next(again, inf)))
+    return ends
 
 
 def _acknowledged_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
