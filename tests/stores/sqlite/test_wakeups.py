@@ -6,6 +6,8 @@ import errno
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +19,7 @@ from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups import hint_table
+from holdfast.stores.sqlite.wakeups.hint_log import wake_file
 from holdfast.testing.builders import new_job
 
 PROMPTLY = 60.0
@@ -160,6 +163,74 @@ def test_a_process_that_cannot_append_writes_its_hints_with_the_commit(
 
     assert wake_flag.wait_sync(PROMPTLY)
     other.close_sync()
+
+
+def test_a_missing_wake_file_does_not_end_the_watch(path: Path, store: SqliteStore) -> None:
+    wake_file(path).unlink()
+    wake_flag = WakeFlag()
+    store.wakeups.subscribe(lambda hints: wake_flag.set())
+
+    assert store.wakeups.healthy
+    with closing(sqlite3.connect(path)) as connection:
+        store.join_sync(connection).perform(Start((new_job(),)))
+        connection.commit()
+    assert wake_flag.wait_sync(PROMPTLY)
+
+
+def test_the_last_commit_before_a_close_sends_its_hints(
+    path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wake_flag, committed, stopped = WakeFlag(), threading.Event(), threading.Event()
+    store.wakeups.subscribe(lambda hints: wake_flag.set() if "last" in hints.due else None)
+    other = SqliteStore(f"sqlite:///{path}")
+    other.open_sync()
+    wakeups = other._files  # pyright: ignore[reportPrivateUsage]
+    send, close = wakeups.send, wakeups.close
+
+    def send_late(hints: Hints) -> None:
+        committed.set()
+        assert stopped.wait(PROMPTLY)
+        send(hints)
+
+    def close_before() -> Callable[[], None]:
+        end = close()
+        stopped.set()
+        return end
+
+    monkeypatch.setattr(wakeups, "send", send_late)
+    monkeypatch.setattr(wakeups, "close", close_before)
+    starting = threading.Thread(target=lambda: other.perform_sync(Start((new_job("last"),))))
+    starting.start()
+    assert committed.wait(PROMPTLY)
+    other.close_sync()
+    starting.join(PROMPTLY)
+
+    assert wake_flag.wait_sync(PROMPTLY)
+
+
+def test_processes_that_open_a_store_made_before_the_fork_wake_each_other(path: Path) -> None:
+    script = f"""
+import os, sys
+from holdfast.engine.operations import Start
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.testing.builders import new_job
+store = SqliteStore(sys.argv[1])
+readable, writable = os.pipe()
+child = os.fork()
+store.open_sync()
+if child == 0:
+    woken = WakeFlag()
+    store.wakeups.subscribe(lambda hints: woken.set() if "resize" in hints.due else None)
+    os.write(writable, b"x")
+    found = woken.wait_sync({PROMPTLY})
+    store.close_sync()
+    os._exit(0 if found else 1)
+os.read(readable, 1)
+store.perform_sync(Start((new_job(),)))
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+    subprocess.run([sys.executable, "-c", script, f"sqlite:///{path}"], check=True)
 
 
 def test_commits_without_operations_of_holdfast_wake_no_listener(path: Path, store: SqliteStore) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -55,6 +56,8 @@ class _Parts:
         except BaseException:
             self.file.close()
             raise
+        self.end_wakeups: Callable[[], None] = lambda: None
+        """Called after the last commit, which still sends its hints."""
         self.checked = app_transactions.CheckedConnections()
         self.threads = ThreadPool(_THREADS, "holdfast-sqlite")
         self.joined_wal = JoinedWal(self.file, self.threads)
@@ -77,6 +80,7 @@ class _Parts:
         self.transaction_thread.close()
         self.transactions.close()
         self.writer.close()
+        self.end_wakeups()
         self.file.close()
 
 
@@ -234,7 +238,7 @@ class SqliteStore(Store):
             if parts is None:
                 return None
             parts.file.check_process()
-            self._files.close()
+            parts.end_wakeups = self._files.close()
             return parts
 
     def _close_parts(self, parts: _Parts) -> None:

@@ -164,6 +164,16 @@ async def a_cancelled_job_is_not_unblocked(harness: Harness) -> None:
     assert (await harness.job(job.id)).status is Status.CANCELLED
 
 
+async def the_blockers_of_several_jobs_are_returned_for_each_in_the_given_order(harness: Harness) -> None:
+    one, two = [await harness.started(new_job("other")) for _ in range(2)]
+    both = await harness.started(new_job(after=(two.id, one.id)))
+    first = await harness.started(new_job(after=(one.id,)))
+
+    found = await harness.perform(GetBlockers((first.id, both.id, one.id, first.id)))
+
+    assert [[chain.first.id for chain in chains] for chains in found] == [[one.id], [two.id, one.id], [], [one.id]]
+
+
 async def the_blockers_of_a_job_are_returned_in_the_given_order(harness: Harness) -> None:
     one, two, three = [await harness.started(new_job("other")) for _ in range(3)]
     job = await harness.started(new_job(after=(three.id, one.id, two.id)))

@@ -30,7 +30,7 @@ def get_jobs(context: PlanContext, operation: GetJobs) -> Plan[list[Record | Non
 
 
 def get_blockers(context: PlanContext, operation: GetBlockers) -> Plan[list[list[ChainRecord]]]:
-    rows = yield Statement(_BLOCKER_CHAINS, {"job_ids": as_json(operation.job_ids)})
+    rows = yield Statement(_BLOCKER_CHAINS, {"job_ids": as_json(dict.fromkeys(operation.job_ids))})
     found: dict[str, ChainRecord] = {}
     others: list[str] = []
     completed = Status.COMPLETED

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import threading
 from itertools import count
 from pathlib import Path
@@ -27,10 +26,8 @@ from holdfast.stores.sqlite.wakeups.hint_table import encoded
 MOST_BYTES: Final = 1024 * 1024
 """Above this size the log begins again. Readers then receive `anything=True`, because they may have missed lines."""
 
-CHECK_EVERY: Final = 100
-"""Lines that a process writes between two checks of the file."""
-
-_CHUNK: Final = 64 * 1024
+_END: Final = 64 * 1024
+"""Bytes in which a new reader looks for the last line."""
 
 _decoder = msgspec.json.Decoder(Hints)
 
@@ -48,11 +45,14 @@ class HintLog:
         self._lock = threading.Lock()
         """Held while the descriptor is used: after a close, its number may belong to another file."""
         self._lines = count()
-        self._next_check = random.randrange(CHECK_EVERY)  # a short program may write one line only
+        self.reaches_readers = True
+        """False if the file was removed or replaced, and cannot be opened again. The next line tries once more."""
         self.notified = False
         """Set before each line; cleared by the watch that receives it."""
-        if os.fstat(self._fd).st_size == 0:
-            os.write(self._fd, self._line(Hints()))  # a reader recognises a log that began again by its last line
+        # A reader recognises a log that began again by its last line, so there must be one. The disk may be full.
+        with contextlib.suppress(OSError):
+            if os.fstat(self._fd).st_size == 0:
+                os.write(self._fd, self._line(Hints()))
 
     def append(self, hints: Hints) -> None:
         """Send hints to other processes. Call it after the commit, never before.
@@ -72,10 +72,7 @@ class HintLog:
         os.close(fd)
 
     def _write(self, line: bytes) -> None:
-        self._next_check -= 1
-        if self._next_check < 0:
-            self._next_check = CHECK_EVERY
-            self._check()
+        self._check()
         try:
             written = os.write(self._fd, line)
         except OSError:  # the disk may be full
@@ -89,11 +86,16 @@ class HintLog:
         return b"%s %d %s\n" % (self._source, next(self._lines), encoded(hints))
 
     def _check(self) -> None:
-        """Begin the log again if it is long. Open it again if the file was removed."""
+        """Open the file again if it was removed or replaced. Begin the log again if it is long.
+
+        Before each line: readers follow the path, and a line in another file would wake none of them.
+        """
         found = os.fstat(self._fd)
-        if found.st_nlink == 0:
+        self.reaches_readers = identity(self._path) == (found.st_dev, found.st_ino)
+        if not self.reaches_readers:
             fd, self._fd = self._fd, _open_to_append(self._path)
             os.close(fd)
+            self.reaches_readers = True
         elif found.st_size > MOST_BYTES:
             os.ftruncate(self._fd, 0)
 
@@ -107,21 +109,28 @@ class HintLogReader:
         self._fd = -1
         self._offset = 0
         self._last = b""
-        """The line before the offset. If the file has other bytes there, the log began again."""
-        self._reopen()
+        """The line before the offset. If the file has other bytes there, the log began again. Empty if the reader has
+        found no line yet."""
+        with contextlib.suppress(FileNotFoundError):  # it was removed; the next line of any process creates it
+            self._reopen()
 
     def read(self) -> Hints:
         """The new hints of other processes. `anything` if lines may have been missed."""
+        was_open, last = self._fd >= 0, self._last
         try:
-            data = self._from(self._offset - len(self._last))
-            if not data.startswith(self._last) or (len(data) == len(self._last) and self._replaced()):
+            if not was_open:
                 self._reopen()
                 return ANYTHING
+            data = self._from(self._offset - len(last))
+            if not last or not data.startswith(last) or (len(data) == len(last) and self._replaced()):
+                self._reopen()
+                return ANYTHING if last or self._last else Hints()
         except OSError:
-            return ANYTHING
+            self.close()
+            return ANYTHING if was_open else Hints()
         end = data.rfind(b"\n") + 1  # the last line may be incomplete; its event comes when it is complete
-        lines = data[len(self._last) : end].splitlines(keepends=True)
-        self._offset += end - len(self._last)
+        lines = data[len(last) : end].splitlines(keepends=True)
+        self._offset += end - len(last)
         if lines:
             self._last = lines[-1]
         hints = Hints()
@@ -136,9 +145,11 @@ class HintLogReader:
             os.close(fd)
 
     def _reopen(self) -> None:
+        """Open the file that is at the path now, and continue after its last line."""
+        fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
         self.close()
-        self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
-        begin = max(0, os.fstat(self._fd).st_size - _CHUNK)
+        self._fd = fd
+        begin = max(0, os.fstat(fd).st_size - _END)
         complete, newline, _ = self._from(begin).rpartition(b"\n")
         self._offset = begin + len(complete) + len(newline)
         self._last = complete.rpartition(b"\n")[2] + newline
@@ -149,11 +160,8 @@ class HintLogReader:
         return identity(self._path) not in (None, (opened.st_dev, opened.st_ino))
 
     def _from(self, offset: int) -> bytes:
-        os.lseek(self._fd, offset, os.SEEK_SET)
-        parts: list[bytes] = []
-        while part := os.read(self._fd, _CHUNK):
-            parts.append(part)
-        return b"".join(parts)
+        """In one call: the log may begin again between two."""
+        return os.pread(self._fd, max(0, os.fstat(self._fd).st_size - offset), offset)
 
 
 def wake_file(path: str | os.PathLike[str]) -> Path:
@@ -171,5 +179,5 @@ def _decoded(line: bytes) -> Hints:
     """The hints of a line. A line in another format means `anything=True`."""
     try:
         return _decoder.decode(line.split(b" ", 2)[2])
-    except (IndexError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ANYTHING

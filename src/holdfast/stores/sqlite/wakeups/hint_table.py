@@ -26,7 +26,7 @@ KEPT = 1000
 """Number of hints in the table. A process that missed older ones receives `anything=True`."""
 
 LARGEST = 500
-"""Chains and jobs in one row or line. Above this number, `anything=True` is written instead."""
+"""Chains, jobs, types and workers in one row or line. Above this number, `anything=True` is written instead."""
 
 DELETE_EVERY = 100
 """Number of hints that a process writes between two deletions of old ones."""
@@ -55,7 +55,8 @@ def write(source: str, hints: Hints) -> Plan[None]:
 
 def encoded(hints: Hints) -> bytes:
     """The text of hints, of a limited length."""
-    return msgspec.json.encode(ANYTHING if len(hints.finished) + len(hints.lost) > LARGEST else hints)
+    size = len(hints.finished) + len(hints.lost) + len(hints.due) + len(hints.workers)
+    return msgspec.json.encode(ANYTHING if size > LARGEST else hints)
 
 
 def last() -> Plan[int]:

@@ -28,7 +28,7 @@ class SqliteWakeups:
     """Watches the file while there is a listener, and `LINGER` seconds longer. The store opens and closes it."""
 
     def __init__(self) -> None:
-        self.source = new_token()
+        self.source = ""
         """Identifies this process in the hints that it writes."""
         self._local = LocalWakeups()
         self._lock = threading.Lock()
@@ -50,7 +50,8 @@ class SqliteWakeups:
     @property
     def appends(self) -> bool:
         """Whether `send` reaches other processes. Otherwise the hints must be rows of the hint table."""
-        return self._log is not None
+        log = self._log
+        return log is not None and log.reaches_readers
 
     def send(self, hints: Hints) -> None:
         log = self._log
@@ -68,19 +69,28 @@ class SqliteWakeups:
     def open(self, path: Path, reader: Reader) -> None:
         with self._lock:
             self._path, self._reader = path, reader
+            self.source = new_token()  # not before: a fork after `__init__` must not share it
             # Without the wake file other processes detect our commits later, and everything else works.
             with contextlib.suppress(OSError):
                 self._log = HintLog(path, self.source)
             self._start_watch()
 
-    def close(self) -> None:
+    def close(self) -> Callable[[], None]:
+        """Stop the watch. The returned function closes the log: call it after the last commit, whose hints it sends."""
         with self._lock:
             self._path = self._reader = None
             stop = self._take_watch()
-            log, self._log = self._log, None
+            log = self._log
         stop()
-        if log is not None:
-            log.close()
+
+        def close_log() -> None:
+            with self._lock:
+                if self._log is log:  # otherwise the store was opened again
+                    self._log = None
+            if log is not None:
+                log.close()
+
+        return close_log
 
     def _start_watch(self) -> None:
         if self._watch is None and self._listeners and self._path is not None and self._reader is not None:
