@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
@@ -245,7 +246,7 @@ def postgres_harness(folder: Path, durability: str) -> Generator[Harness]:
             where=disk.path if disk else None, fsync="on", deadlock_timeout="200ms", max_connections="100",
             # A recycled WAL file needs no space: a full disk would have no effect.
             max_wal_size="128MB", wal_recycle="off", log_min_messages="error",
-            log_min_error_statement="panic", log_error_verbosity="terse",
+            log_min_error_statement="panic", log_error_verbosity="default",
         ) as server,
     ):  # fmt: skip
         proxy = Proxy(("127.0.0.1", server.port))
@@ -253,5 +254,6 @@ def postgres_harness(folder: Path, durability: str) -> Generator[Harness]:
             harness = PostgresHarness(server, proxy, disk)
             harness.create()
             yield harness
+            shutil.copy(server.home / "log", folder / "postgres.log")
         finally:
             proxy.close()
