@@ -2,8 +2,10 @@
 -- when a claim locks them. Returns the types, and the number of the next turn.
 -- A track that exists is written only if a claim would not read it: a ready track, or one that is parked at a limit or a rate,
 -- stays as it is. Such a track is not even locked, unless a transaction that has not ended has locked it (`xmax`): that may be a claim
--- that is about to delete it. Then this statement waits, and `known` does not have the track. A claim that locks the track
+-- that is about to delete it. Then this statement waits, and adds the track again. A claim that locks the track
 -- later reads its jobs after that, so it finds the new one.
+-- The tracks are added, or locked if they exist, in one order. If some were locked before others are added, two admissions
+-- could wait for each other: a track may exist for one of them only.
 -- By ctid, as in the next statement: the rows are locked, so their ctids do not change. By seq, the planner might expect
 -- few new rows, and compare each of them with the whole array.
 -- synchronous_commit: after a crash of the server, either both the changes and the tracks are lost, or neither.
@@ -30,17 +32,10 @@ with begun as materialized (
       from begun, first join holdfast.track on track.track = first.track
      where age(track.xmax) > begun.oldest and track.ready_at = 0
        and (track.parked is null or split_part(track.parked, chr(31), 1) not in (select orders.name from orders))
-), known as materialized (
-    select found.track, found.type, found.ready_at <> 0 or split_part(found.parked, chr(31), 1) in (select orders.name from orders) as waits
-      from first
-     cross join lateral (
-        select track.track, track.type, track.ready_at, track.parked from holdfast.track where track.track = first.track for update) found
-     where first.track not in (select unchanged.track from unchanged)
-), unknown as materialized (
-    select first.*, first.details::json -> 'lanes' as lanes from first
-     where first.track not in (select unchanged.track from unchanged) and first.track not in (select known.track from known)
+), wanted as materialized (
+    select first.*, first.details::json -> 'lanes' as lanes from first where first.track not in (select unchanged.track from unchanged)
 ), rule as materialized (
-    select found.* from unknown cross join lateral holdfast.lane_rules(unknown.details) found
+    select found.* from wanted cross join lateral holdfast.lane_rules(wanted.details) found
 ), new_limits as (
     insert into holdfast.limits (name, kind, declared, per, burst)
     select distinct on (split_part(rule.lane, chr(31), 1)) split_part(rule.lane, chr(31), 1), rule.kind, rule.number, rule.per, rule.burst
@@ -56,23 +51,17 @@ with begun as materialized (
         on conflict do nothing
 ), new_tracks as (
     insert into holdfast.track (track, type, priority, fair, lanes, turn)
-    select unknown.track, unknown.lanes ->> 'type', (unknown.lanes ->> 'priority')::bigint, unknown.lanes ->> 'fair',
-           (select json_agg(found ->> 'lane')::text from json_array_elements(unknown.lanes -> 'rules') found),
-           begun.turn + row_number() over (order by unknown.seq, unknown.place)
-      from unknown, begun
-     order by unknown.track
+    select wanted.track, wanted.lanes ->> 'type', (wanted.lanes ->> 'priority')::bigint, wanted.lanes ->> 'fair',
+           (select json_agg(found ->> 'lane')::text from json_array_elements(wanted.lanes -> 'rules') found),
+           begun.turn + row_number() over (order by wanted.seq, wanted.place)
+      from wanted, begun
+     order by wanted.track
         on conflict (track) do update
        set ready_at = 0,
            parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
      where track.ready_at <> 0 or split_part(track.parked, chr(31), 1) in (select orders.name from orders)
-), read_again as (
-    update holdfast.track
-       set ready_at = 0,
-           parked = case when split_part(track.parked, chr(31), 1) in (select orders.name from orders) then null else track.parked end
-     where track.track = any(array(select known.track from known where known.waits))
 )
-select array(select unchanged.type from unchanged union select known.type from known union select unknown.lanes ->> 'type' from unknown),
-       begun.turn + 2048
+select array(select unchanged.type from unchanged union select wanted.lanes ->> 'type' from wanted), begun.turn + 2048
   from begun
 
 -- lanes_add: add lanes that the store does not have.
