@@ -47,29 +47,38 @@ BY_HAND = {"postgres": "by hand: psycopg", "redis": "by hand: redis.asyncio", "s
 COMPLETIONS = ("transactional handlers", "chains of three, jobs", "fan-in of 100, jobs", "fan-in of 10,000, jobs")
 BARS = (
     Bar("postgres", "drain, concurrency 10", 3, "best peer"),
+    *(
+        Bar(store, "drain, concurrency 10", 0.6, "Holdfast", beside="drain, best settings")
+        for store in ("postgres", "redis", "sqlite")
+    ),
     Bar("postgres", "drain, best settings", 2, "best peer"),
     Bar("postgres", "drain, best settings", 0.6, "limit"),
     Bar("postgres", "one start at a time", 0.75, "limit"),
+    Bar("postgres", "one start at a time", 1.2, "PgQueuer"),
+    Bar("postgres", "one start at a time", 1.2, "PgQueuer", ours="Holdfast, SyncClient"),
     Bar("postgres", "bulk start", 1, "best peer"),
     Bar("postgres", "bulk start", 1, "best peer", ours="Holdfast, SyncClient"),
     Bar("postgres", "bulk start", 0.5, "limit"),
     Bar("postgres", "pick-up p50", 1.6, "limit"),
-    Bar("postgres", "round trip p50", 1 / 3, "best peer"),
+    *(
+        Bar(store, metric, 1, "best peer")
+        for store in ("postgres", "redis", "sqlite")
+        for metric in ("pick-up p50", "round trip p50")
+    ),
     Bar("redis", "drain, best settings", 4, "best peer"),
     Bar("redis", "one start at a time", 0.75, "limit"),
-    Bar("redis", "one start at a time", 0.75, "Huey", ours="Holdfast, SyncClient"),
+    Bar("redis", "one start at a time", 1, "Huey", ours="Holdfast, SyncClient"),
     Bar("redis", "bulk start", 1.2, "best peer"),
     Bar("redis", "pick-up p50", 2.2, "limit"),
-    Bar("redis", "round trip p50", 0.6, "Celery"),
     Bar("sqlite", "drain, best settings", 5, "best peer"),
     Bar("sqlite", "one start at a time", 0.7, "limit"),
     Bar("sqlite", "one start at a time", 0.7, "limit", ours="Holdfast, SyncClient"),
+    Bar("sqlite", "one start at a time", 0.8, "Holdfast, SyncClient"),
+    Bar("sqlite", "one start at a time", 1, "Huey", ours="Holdfast, SyncClient"),
     Bar("sqlite", "one start at a time", 1, "FlexiQ", ours="Holdfast, synchronous=normal"),
     Bar("sqlite", "one start at a time", 1, "FlexiQ async", ours="Holdfast, synchronous=normal"),
     Bar("sqlite", "one start at a time", 1, "FlexiQ", ours="Holdfast, SyncClient, synchronous=normal"),
     Bar("sqlite", "bulk start", 1.2, "best peer"),
-    Bar("sqlite", "pick-up p50", 0.5, "best peer"),
-    Bar("sqlite", "round trip p50", 0.5, "best peer"),
     Bar("memory", "drain, best settings", 0.2, "limit"),
     *(
         Bar(store, f"steps, {setting}", 1 / 3, "Holdfast", beside=f"plain jobs beside steps, {setting}")

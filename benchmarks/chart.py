@@ -66,8 +66,8 @@ def _panel(
     longest = max(value for _, value in bars)
     parts = [f'<text class="head" x="0" y="{top + 20}">{escape(title)}</text>']
     if (beside := limit(results, store, metric)) is not None:
-        by_hand = f"by hand, without a library: {show(beside[1])}"
-        parts.append(f'<text class="faint" x="{WIDTH}" y="{top + 20}" text-anchor="end">{escape(by_hand)}</text>')
+        shown = f"limit, a script without a library: {show(beside[1])}"
+        parts.append(f'<text class="faint" x="{WIDTH}" y="{top + 20}" text-anchor="end">{escape(shown)}</text>')
     y = top + HEAD
     for name, value in bars:
         length = max(1.0, (WIDTH - LEFT - RIGHT) * value / longest)

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from benchmarks.bars import Verdict, verdicts
 from benchmarks.contenders import contender
 from benchmarks.metrics import METRICS
-from benchmarks.results import Results
+from benchmarks.results import Entry, Results
 
 TITLES = {
     "postgres": "PostgreSQL", "redis": "Redis", "sqlite": "SQLite", "memory": "Memory", "library": "Any store",
 }  # fmt: skip
 HEAD = """# How fast it is
 
-Measured by `make bench`: Holdfast, its peers, the limit, and for chains and completions the same work written by hand,
-every scenario of a store in one run, each in processes of its own, on fresh storage each time, in alternating order.
+Measured by `make bench`: Holdfast, its peers, the limit, and for chains and completions the same work written by hand.
+All contenders of a scenario ran in turns, each in processes of its own, on fresh storage each time, in alternating
+order. Each store has a table with the time and the commit of every scenario.
 The limit is a script that does no more than the store needs: one job after the other in one thread, which waits for
 every commit. The work by hand is a worker with concurrent handlers on an event loop, as a developer writes it without
 a library. A figure is the median of the rounds; ± is half of the way from the least to the most. Every handler adds one
@@ -70,6 +71,11 @@ def _store(results: Results, store: str) -> str:
         rows = _rows(results, store, metric, names)
         if rows:
             parts += [f"### {metric}\n", _table(["", "", "±", "Holdfast is"], rows)]
+    if parts:
+        parts += [
+            "### When it was measured\n",
+            _table(["scenario", "UTC", "commit", "load before"], _times(results, store)),
+        ]
     about = [_promise(name, store) for name in names if store in contender(name).about]
     if parts and about:
         parts += ["### What is promised, and what is kept\n", _table(["", "guarantee", "kept", "best settings"], about)]
@@ -90,6 +96,21 @@ def _rows(results: Results, store: str, metric: str, names: Sequence[str]) -> li
             ratio = f"{times:.2f} x as good" if times < 10 else f"{times:.0f} x as good"
         shown = f"**{name}**" if name.startswith("Holdfast") else name
         rows.append([shown, METRICS[metric].show(value), f"{figures[name].noise:.0%}", ratio])
+    return rows
+
+
+def _times(results: Results, store: str) -> list[list[str]]:
+    """When each scenario was measured, the commit, and the load before its first contender."""
+    scenarios: dict[str, list[Entry]] = {}
+    for entry in results.entries.values():
+        if entry.store == store and entry.rounds:
+            scenarios.setdefault(entry.scenario, []).append(entry)
+    rows: list[list[str]] = []
+    for scenario, entries in scenarios.items():
+        first, last = min(entry.at for entry in entries), max(entry.at for entry in entries)
+        commits = dict.fromkeys(entry.commit or "not recorded" for entry in entries)
+        loads = [f"{entry.load:.2f}" if entry.commit else "" for entry in entries]
+        rows.append([scenario, first if first == last else f"{first} to {last}", ", ".join(commits), loads[0]])
     return rows
 
 

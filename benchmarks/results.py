@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import commit, load
+
 
 @dataclass(slots=True)
 class Entry:
@@ -19,6 +21,10 @@ class Entry:
     contender: str
     scale: float = 1.0
     at: str = ""
+    commit: str = ""
+    """The measured commit."""
+    load: float = 0.0
+    """The load of the machine before the scenario."""
     rounds: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
     trouble: str | None = None
     """Why there are no figures, or fewer than there should be."""
@@ -46,7 +52,7 @@ class Results:
 
     def begin(self, store: str, scenario: str, contender: str, *, scale: float) -> Entry:
         """An entry without figures, in place of an older one."""
-        entry = Entry(store, scenario, contender, scale, f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
+        entry = Entry(store, scenario, contender, scale, f"{datetime.now(UTC):%Y-%m-%d %H:%M}", commit(), load())
         self.entries[store, scenario, contender] = entry
         return entry
 
