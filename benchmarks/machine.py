@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pathlib import Path
 def machine() -> dict[str, str]:
     """Facts that a figure depends on."""
     return {
+        "measured": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "processor": _line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),
         "memory": _memory(),

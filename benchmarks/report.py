@@ -42,7 +42,8 @@ def _machine(results: Results) -> str:
     versions: dict[str, str] = {}
     for found in results.versions.values():
         versions |= found
-    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    # Parts are measured at different times: see the table of each store.
+    lines = [f"- {name}: {value}" for name, value in facts.items() if name not in ("measured", "load before")]
     lines.append(f"- versions: {', '.join(f'{name} {version}' for name, version in sorted(versions.items()))}")
     if any(entry.scale != 1 for entry in results.entries.values()):
         lines.append("- **some figures come from a quick run with fewer jobs**")

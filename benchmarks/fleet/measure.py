@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.fleet.costs import StoreCosts, VerbCost, save
-from benchmarks.machine import machine
+from benchmarks.machine import commit, machine
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs, NextDue, Reap, Settle, Start, TypeTerms
 from holdfast.engine.store import Store
@@ -74,11 +74,10 @@ def measure(target: Measured) -> StoreCosts:
         empty = _cost(target, claim_nothing, REPEAT)
         wall = _cost(target._replace(seconds=time.perf_counter), claim_nothing, REPEAT)
         other = _cost(target, lambda: _other(store), REPEAT) / 2
-        _start(store, REPEAT * 3)
+        _start(store, REPEAT * (BATCH + 1))
         claimed: list[list[Record]] = []
-        calls = REPEAT // BATCH
-        claim = _cost(target, lambda: claimed.append(_claim(store, BATCH)), calls)
-        settle = _cost(target, lambda: _settle(store, claimed.pop()), calls)
+        claim = _cost(target, lambda: claimed.append(_claim(store, BATCH)), REPEAT)
+        settle = _cost(target, lambda: _settle(store, claimed.pop()), REPEAT)
         singles: list[list[Record]] = []
         claim_one = _cost(target, lambda: singles.append(_claim(store, 1)), REPEAT)
         settle_one = _cost(target, lambda: _settle(store, singles.pop()), REPEAT)
@@ -88,7 +87,7 @@ def measure(target: Measured) -> StoreCosts:
     facts = machine()
     return StoreCosts(
         store=target.name,
-        machine=f"{facts['processor']}, {facts['cores']} cores, {facts['measured']}",
+        machine=f"{facts['processor']}, {facts['cores']} cores, {facts['measured']}, {commit()}",
         round_trip=max(wall - empty, 0.0),
         start=VerbCost(start),
         claim=VerbCost(empty, max(claim_job, 0.0)),

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 from benchmarks.growth.chart import chart
 from benchmarks.growth.filling import fill
 from benchmarks.growth.operations import GrowthSample
 from benchmarks.growth.results import FOLDER, StoreGrowth, load, save, summarise
+from benchmarks.growth.servers import STORES, addresses
 from benchmarks.machine import machine
 from holdfast.stores.address import open_store
-from tests.servers.postgres import running_postgres
-from tests.servers.redis import run_redis
 
-STORES = ("sqlite", "postgres", "redis")
 ROUNDS = 60
 WARM_UP = 5
 
@@ -61,21 +57,6 @@ def measure(store: str, sizes: list[int]) -> StoreGrowth:
             for size, sample in samples.items():
                 rounds[size].append(sample.measure())
     return summarise(rounds, facts)
-
-
-@contextmanager
-def addresses(store: str, count: int) -> Generator[list[str]]:
-    """Addresses of empty stores on one server."""
-    match store:
-        case "postgres":
-            with running_postgres(fsync="on", shared_buffers="512MB", max_wal_size="4GB") as server:
-                yield [server.address(schema=f"growth_{number}", notify="off") for number in range(count)]
-        case "redis":
-            with run_redis(appendonly="yes", appendfsync="everysec") as server:
-                yield [server.address(f"growth{number}", timeout="60") for number in range(count)]
-        case _:
-            with tempfile.TemporaryDirectory(prefix="holdfast-growth-") as folder:
-                yield [f"sqlite:///{folder}/{number}.db" for number in range(count)]
 
 
 if __name__ == "__main__":

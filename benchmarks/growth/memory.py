@@ -1,6 +1,6 @@
-"""The memory of a worker while it runs many jobs: `python -m benchmarks.growth.memory --jobs 1000000`.
+"""The memory of a worker while it runs many jobs: `python -m benchmarks.growth.memory --store redis`.
 
-The worker is a process of its own on a private Redis. This process starts jobs, and reads the memory of the worker.
+The worker is a process of its own, on a private server. This process starts jobs, and reads the memory of the worker.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.growth.servers import STORES, addresses
 from holdfast import Client, Jobs, Worker
 from holdfast.engine.operations import GetCounters, Start
 from holdfast.engine.store import Store
 from holdfast.stores.address import open_store
 from holdfast.testing.builders import new_job
-from tests.servers.redis import run_redis
 
 TYPE = "count"
 TOGETHER = 1000
@@ -37,13 +37,13 @@ async def work(address: str) -> None:
         await Worker(client, concurrency=100).run()
 
 
-def measure(total: int) -> list[tuple[int, float]]:
+def measure(name: str, total: int) -> list[tuple[int, float]]:
     """Pairs of finished jobs and megabytes of the worker."""
-    with run_redis() as server:
-        address = server.address("memory", timeout="60")  # the machine may be busy
+    with addresses(name, 1) as [address]:
         command = [sys.executable, "-m", "benchmarks.growth.memory", "--worker", address]
         store = open_store(address)
         store.open_sync()
+        store.migrate_sync()
         worker = subprocess.Popen(command)
         try:
             return _sample(store, worker.pid, total)
@@ -77,13 +77,14 @@ def resident(pid: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth.memory", description=__doc__)
+    parser.add_argument("--store", choices=STORES, default="redis")
     parser.add_argument("--jobs", type=int, default=1_000_000)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker is not None:
         asyncio.run(work(options.worker))
         return
-    measure(options.jobs)
+    measure(options.store, options.jobs)
 
 
 if __name__ == "__main__":
