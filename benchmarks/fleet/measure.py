@@ -24,9 +24,9 @@ from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import running_postgres
 from tests.servers.redis import run_redis
 
-REPEAT = 1500
+REPEAT = 6000
 BATCH = 20
-PARTS = 15
+PARTS = 30
 TYPE = "resize"
 TERMS = (TypeTerms(TYPE, 60_000_000, 25),)
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -75,12 +75,12 @@ def measure(target: Measured) -> StoreCosts:
         wall = _cost(target._replace(seconds=time.perf_counter), claim_nothing, REPEAT)
         other = _cost(target, lambda: _other(store), REPEAT) / 2
         _start(store, REPEAT * (BATCH + 1))
-        claimed: list[list[Record]] = []
-        claim = _cost(target, lambda: claimed.append(_claim(store, BATCH)), REPEAT)
-        settle = _cost(target, lambda: _settle(store, claimed.pop()), REPEAT)
         singles: list[list[Record]] = []
         claim_one = _cost(target, lambda: singles.append(_claim(store, 1)), REPEAT)
         settle_one = _cost(target, lambda: _settle(store, singles.pop()), REPEAT)
+        claimed: list[list[Record]] = []
+        claim = _cost(target, lambda: claimed.append(_claim(store, BATCH)), REPEAT)
+        settle = _cost(target, lambda: _settle(store, claimed.pop()), REPEAT)
     finally:
         store.close_sync()
     claim_job, settle_job = (claim - claim_one) / (BATCH - 1), (settle - settle_one) / (BATCH - 1)
