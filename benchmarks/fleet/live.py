@@ -33,7 +33,7 @@ PROCESSES = 8
 SETTLE_SECONDS, KNOWN_SECONDS = 5.0, 40.0
 """After the start, until all workers are idle, and until those of a large fleet know each other: they read the list of
 the workers twice a minute."""
-IDLE_SECONDS = 5.0
+IDLE_SECONDS = 30.0
 SINGLE, SINGLE_PAUSE = 60, 0.1
 BUSY, BUSY_TOGETHER, HANDLER = 3000, 20, 0.005
 """Jobs, jobs in a transaction, and the duration of a handler in seconds."""

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from holdfast import Event, Queue, Reaper
+from holdfast.core.ids import new_token
 from holdfast.engine import procedures
-from holdfast.engine.operations import Filter, ListJobs
+from holdfast.engine.operations import ClaimJobs, Filter, ListJobs, TypeTerms
 from holdfast.queue.leadership import Leadership
 from holdfast.queue.queue_reaper import EVENTS
+from holdfast.stores.memory import MemoryStore
+from holdfast.stores.sharded.store import ShardedStore
+from holdfast.testing.clock import ManualClock
 from holdfast.testing.conformance import StoreFactory
 from tests.queue.harness import LEASE, Harness, Recorder
 
@@ -38,6 +42,25 @@ async def test_stalled_jobs_of_every_queue_are_reaped(harness: Harness) -> None:
             status = await queue.status(id)
             assert status is not None
             assert (status.state, status.attempts) == ("failing", 1)
+
+
+async def test_one_reaper_watches_all_shards(clock: ManualClock) -> None:
+    shards = {name: MemoryStore(clock=clock) for name in ("eu", "us")}
+    store = ShardedStore(shards)
+    store.clock = clock
+    harness = Harness(store, clock)
+    ids = [f"user:{number}" for number in range(8)]  # a hash of the id chooses the shard
+    async with harness.queue() as queue:
+        for id in ids:
+            await queue.enqueue(id, 1)
+        terms = (TypeTerms("queue:emails", 30_000_000, 25),)
+        claimed = [await shard.perform(ClaimJobs(terms, 8, "dead", new_token())) for shard in shards.values()]
+        assert all(claimed)  # jobs of both shards
+        clock.advance(LEASE)
+        watching, recorder = reaper(harness)
+        async with watching:
+            for id in ids:
+                await recorder.receive("stalled", id, "emails")
 
 
 async def test_only_the_named_queues_are_watched(harness: Harness) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import select
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,7 +45,7 @@ class ProcessRecorder(Recorder):
 class Harness:
     """A store's address, a client on it, and gates that hold jobs until they are opened."""
 
-    def __init__(self, folder: Path, url: str | None = None) -> None:
+    def __init__(self, folder: Path, url: str | Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.url = url or ADDRESSES["sqlite"](folder)
         self.client = Client(self.url, jobs)

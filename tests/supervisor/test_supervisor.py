@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,13 @@ async def test_jobs_run_in_processes_that_end_with_the_supervisor(harness: Harne
 
     assert all(map(is_over, pids))
     assert not recorder.find("process_died")
+
+
+async def test_the_processes_of_a_supervisor_run_the_jobs_of_all_shards(tmp_path: Path) -> None:
+    harness = Harness(tmp_path, {name: f"sqlite:///{tmp_path}/{name}.db" for name in ("eu", "us")})
+    async with harness.client, harness.supervised():
+        chains = [await harness.client.start(note.bind(number), shard=("eu", "us")[number % 2]) for number in range(20)]
+        assert [await harness.client.wait(chain, timeout=TIMEOUT) for chain in chains] == list(range(20))
 
 
 async def test_letting_a_process_go_cuts_no_attempt_short(harness: Harness) -> None:

@@ -35,6 +35,24 @@ def test_commands_cover_all_shards(holdfast: CommandLine, shards: dict[str, str]
     assert holdfast.json("list", *options)["items"] == []
 
 
+def test_reports_and_changes_cover_all_shards(holdfast: CommandLine, options: list[str]) -> None:
+    ids = [holdfast.start("add", "--shard", name, *options, a=1) for name in ("eu", "us", "us")]
+
+    assert holdfast.json("stats", *options)["types"][0]["total"]["started"] == 3
+    assert holdfast.json("backlog", *options)["due"] == 3
+    assert [holdfast.json("explain", id, *options)["claimable"] for id in ids] == [True] * 3
+    holdfast("pause", "add", *options)
+    assert [holdfast.json("explain", id, *options)["claimable"] for id in ids] == [False] * 3
+    holdfast("resume", "add", *options)
+    holdfast("schedule", "nightly", "add", "--input", '{"a": 1}', "--cron", "0 2 * * *", *options)
+    assert [each["name"] for each in holdfast.json("schedules", *options)["schedules"]] == ["nightly"]
+    assert holdfast.json("fire", "nightly", *options)["id"] in {
+        each["id"] for each in holdfast.json("list", *options)["items"]
+    }
+    holdfast("cancel", *ids, *options)
+    assert {holdfast.json("show", id, *options)["status"] for id in ids} == {"cancelled"}
+
+
 def test_one_variable_names_all_shards(
     holdfast: CommandLine, shards: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

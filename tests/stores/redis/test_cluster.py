@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from holdfast import Client, Jobs, Worker
 from holdfast.core.ids import new_token
 from holdfast.core.record import Status
 from holdfast.engine.operations import ClaimJobs, GetChains, GetStats, Settle, Start, TypeTerms
@@ -53,6 +54,21 @@ def _namespace_on(cluster: RedisCluster, node: RedisServer) -> str:
     while cluster.owner(Keys(namespace := new_namespace()).slot) is not node:
         pass
     return namespace
+
+
+async def test_two_slots_are_shards_of_one_client(cluster: RedisCluster) -> None:
+    jobs = Jobs()
+
+    @jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    one, other = cluster.nodes[:2]
+    shards = {name: cluster.address(_namespace_on(cluster, node)) for name, node in (("one", one), ("other", other))}
+    async with Client(shards, jobs) as client, Worker(client):
+        chains = [await client.start(double.bind(n), shard=("one", "other")[n % 2]) for n in range(10)]
+        assert [await client.wait(chain, timeout=60) for chain in chains] == [n * 2 for n in range(10)]
+        assert len((await client.list_chains()).items) == 10
 
 
 async def test_an_async_store_finds_its_node(cluster: RedisCluster) -> None:

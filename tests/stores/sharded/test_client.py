@@ -25,7 +25,7 @@ from holdfast import (
     WrongShard,
 )
 from holdfast.core.record import Status
-from holdfast.engine.operations import CancelChains, GetAudit, GetSchedules
+from holdfast.engine.operations import CancelChains, ClaimJobs, GetAudit, GetSchedules, TypeTerms
 from holdfast.queue import Queue
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sharded.store import ShardedStore
@@ -202,10 +202,17 @@ async def test_explain_reads_the_lanes_of_the_shard(shards: Shards) -> None:
     async def render() -> None: ...
 
     async with Client({**shards}, jobs) as client:
-        chains = [await client.start(render.bind(), shard=name) for name in ("eu", "us")]
-        explanations = [await client.explain(chain) for chain in chains]
+        await client.start(render.bind(), shard="eu")
+        [running] = await shards["eu"].perform(ClaimJobs((TypeTerms("render", 60_000_000, 1),), 1, "worker", "token"))
+        waiting = await client.start(render.bind(), shard="eu")
+        free = await client.start(render.bind(), shard="us")
 
-    assert [each is not None and each.claimable for each in explanations] == [True, True]
+        full, other = await client.explain(waiting), await client.explain(free)
+
+    assert full is not None
+    assert other is not None
+    assert (full.claimable, other.claimable) == (False, True)
+    assert running.id in repr(full.reasons)
 
 
 async def test_run_and_a_queue_wait_for_results_on_any_shard(shards: Shards, jobs: Jobs) -> None:
