@@ -45,10 +45,11 @@ class ProcessRecorder(Recorder):
 class Harness:
     """A store's address, a client on it, and gates that hold jobs until they are opened."""
 
-    def __init__(self, folder: Path, url: str | Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, url: str | None = None, *, shards: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.url = url or ADDRESSES["sqlite"](folder)
-        self.client = Client(self.url, jobs)
+        self._store = shards or self.url
+        self.client = Client(self._store, jobs)
 
     @asynccontextmanager
     async def supervised(
@@ -56,7 +57,7 @@ class Harness:
     ) -> AsyncGenerator[tuple[Supervisor, Recorder]]:
         """A running supervisor. It is stopped at the end. `clean`: none of its processes had to be killed then."""
         recorder = ProcessRecorder()
-        supervisor = Supervisor(self.url, app, groups=groups or (QUICK,), observers=[recorder], **options)
+        supervisor = Supervisor(self._store, app, groups=groups or (QUICK,), observers=[recorder], **options)
         running = asyncio.create_task(supervisor.run())
         try:
             yield supervisor, recorder

@@ -32,7 +32,7 @@ async def test_jobs_run_in_processes_that_end_with_the_supervisor(harness: Harne
 
 
 async def test_the_processes_of_a_supervisor_run_the_jobs_of_all_shards(tmp_path: Path) -> None:
-    harness = Harness(tmp_path, {name: f"sqlite:///{tmp_path}/{name}.db" for name in ("eu", "us")})
+    harness = Harness(tmp_path, shards={name: f"sqlite:///{tmp_path}/{name}.db" for name in ("eu", "us")})
     async with harness.client, harness.supervised():
         chains = [await harness.client.start(note.bind(number), shard=("eu", "us")[number % 2]) for number in range(20)]
         assert [await harness.client.wait(chain, timeout=TIMEOUT) for chain in chains] == list(range(20))
