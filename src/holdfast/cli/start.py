@@ -26,7 +26,9 @@ def start(
     input: Annotated[
         str, typer.Option("--input", metavar="JSON", help="Arguments by name; @FILE reads a file, - reads stdin.")
     ] = "{}",
-    key: Annotated[str | None, typer.Option(help="Start only if no chain of this type has this key.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Start only if no unfinished chain of this type has this key.")
+    ] = None,
     dedup: Annotated[
         str | None, typer.Option(help="Which chains with the key count: incomplete (default) or any.")
     ] = None,

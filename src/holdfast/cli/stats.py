@@ -21,7 +21,10 @@ def stats(
     type: Annotated[list[str] | None, typer.Option(help="Only this type. May be repeated.")] = None,
     minutes: Annotated[bool, typer.Option("--minutes", help="With --json: also the numbers of each minute.")] = False,
 ) -> None:
-    """Show how many jobs were started, completed, failed and so on, per type, and how long they waited and ran."""
+    """Show how many jobs were started, completed, failed and so on, per type, and how long they waited and ran.
+
+    Percentiles are estimates: durations are counted in buckets.
+    """
     with run.client() as client, checked():
         counters = client.counters(since_moment(since), type)
     document = counters_document(counters, minutes=minutes)

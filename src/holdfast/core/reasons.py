@@ -12,13 +12,13 @@ from collections.abc import Callable
 from datetime import datetime
 
 from holdfast.core.blocker_rules import WHEN_FAILED, waits_for_end
-from holdfast.core.clock import Micros, to_datetime
+from holdfast.core.clock import SECOND, Micros, to_datetime
 from holdfast.core.explanation import AHEAD_LIMIT, NAMED_MESSAGES, Reason, Situation
 from holdfast.core.failure import read_error
 from holdfast.core.lane_reasons import lane_reasons
 from holdfast.core.record import Record, Status, is_failing
 from holdfast.core.steps import NEVER
-from holdfast.core.worker_record import WorkerRecord
+from holdfast.core.worker_record import LATE_REPORT, WorkerRecord
 
 
 def reasons(situation: Situation) -> list[Reason]:
@@ -158,7 +158,16 @@ def _busy_or_queued(situation: Situation) -> Reason:
         text = f"{live} the type `{situation.job.type}`, and {used}."
         return Reason("busy", f"{text} {_ahead(facts.ahead)}")
     text = f"It is due since {_time(situation.job.scheduled_at)}. {_ahead(facts.ahead)} {live} the type."
-    return Reason("queued", text)
+    return Reason("queued", text + _silence(workers, facts.now))
+
+
+def _silence(workers: list[WorkerRecord], now: Micros) -> str:
+    """A sentence about workers that have missed a report. They may have been killed."""
+    silent = now - max((worker.seen_at for worker in workers), default=now)
+    if silent <= LATE_REPORT:
+        return ""
+    which, who = ("It has not", "it") if len(workers) == 1 else ("None of them has", "they")
+    return f" {which} reported itself for {silent // SECOND} s, so {who} may be gone."
 
 
 def _ahead(count: int) -> str:

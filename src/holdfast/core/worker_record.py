@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from holdfast.core.clock import SECOND, Micros, duration, to_datetime
-from holdfast.core.defaults import WORKER_GONE_AFTER
+from holdfast.core.defaults import WORKER_GONE_AFTER, WORKER_REFRESH
 
 GONE_AFTER: Micros = duration(WORKER_GONE_AFTER)
 """A worker without a refresh for this long counts as gone."""
+LATE_REPORT: Micros = duration(WORKER_REFRESH) + 10 * SECOND
+"""A worker without a refresh for this long has missed one."""
 PRUNED_AFTER: Micros = 600 * SECOND
 """When the row of a gone worker is deleted. Until then a worker that was suspended still reads its drain flag."""
 

@@ -43,7 +43,7 @@ class MissingExtra(HoldfastError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what} needs the extra: pip install 'holdfast[{extra}]'")
+        super().__init__(f"{what} needs packages that are not installed: install Holdfast with its extra [{extra}]")
 
 
 class Conflict(HoldfastError):

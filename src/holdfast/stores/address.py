@@ -90,7 +90,20 @@ def _sharded(addresses: Mapping[str, str | Store], wakeups: str | Wakeups | None
     stores = {name: open_store(each, None if isinstance(each, Store) else wakeups) for name, each in addresses.items()}
     if any(store.sharded for store in stores.values()):
         raise ValueError("a shard is one store, not a sharded one")
+    _check_distinct(stores)
     return ShardedStore(stores, lent=lent)
+
+
+def _check_distinct(shards: Mapping[str, Store]) -> None:
+    """ValueError for two names of one store, whose jobs would be listed and counted twice."""
+    names: dict[object, str] = {}
+    for name, store in shards.items():
+        place = store if isinstance(store, MemoryStore) else store.name  # memory stores without a name are different
+        if (other := names.setdefault(place, name)) != name:
+            raise ValueError(
+                f"the shards {other!r} and {name!r} are the same store, {store.name}. "
+                "Give each shard a store, a schema or a namespace of its own"
+            )
 
 
 def _memory(name: str) -> MemoryStore:

@@ -35,6 +35,19 @@ async def test_a_queued_job_and_the_jobs_ahead_of_it(harness: ClientHarness) -> 
     assert all(each.claimable for each in explanations)
 
 
+async def test_a_worker_that_has_missed_a_report_may_be_gone(harness: ClientHarness) -> None:
+    chain = await harness.client.start(harness.jobs.job(value).bind(1))
+    await report_live(harness)
+    harness.clock.advance(39)
+    assert "may be gone" not in (await explained(harness, chain)).text
+
+    harness.clock.advance(3)
+    text = (await explained(harness, chain)).text
+    assert text.endswith("1 live worker runs the type. It has not reported itself for 42 s, so it may be gone.")
+    await report_live(harness, "two")
+    assert "may be gone" not in (await explained(harness, chain)).text
+
+
 async def test_a_worker_that_drains_or_is_gone_does_not_count(harness: ClientHarness) -> None:
     chain = await harness.client.start(harness.jobs.job(value).bind(1))
     await report_live(harness)

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from holdfast.core.ids import new_id_on
+from holdfast.stores.address import open_store
 from holdfast.stores.sharded.routing import Routing, check_name
 
 
@@ -30,6 +31,21 @@ def test_places_never_change() -> None:
         "asia",
     ]
     assert [routing.of_schedule(name) for name in ("nightly", "hourly", "weekly")] == ["us", "eu", "asia"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["sqlite:///jobs.db", "postgresql://a.example/jobs?pool=3", "redis://a.example?namespace=jobs", "memory://both"],
+)
+def test_two_names_of_one_store_are_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="'eu' and 'us' are the same store"):
+        open_store({"eu": address, "us": address})
+
+
+def test_stores_on_one_server_may_be_shards() -> None:
+    open_store({"eu": "redis://a.example?namespace=eu", "us": "redis://a.example?namespace=us"})
+    open_store({"eu": "postgresql://a.example/jobs?schema=eu", "us": "postgresql://a.example/jobs?schema=us"})
+    open_store({"eu": "memory://", "us": "memory://"})
 
 
 def test_the_order_of_the_names_does_not_matter() -> None:

@@ -117,7 +117,7 @@ def test_the_error_of_a_missing_driver_names_its_extra(address: str, driver: str
 
     ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
 
-    assert ended.stderr.splitlines()[-1].endswith(f"needs the extra: pip install 'holdfast[{extra}]'")
+    assert ended.stderr.splitlines()[-1].endswith(f"install Holdfast with its extra [{extra}]")
 
 
 @pytest.mark.parametrize(

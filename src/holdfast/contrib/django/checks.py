@@ -73,7 +73,7 @@ def _check_driver(configured: Configuration) -> list[checks.CheckMessage]:
         found.append(
             checks.Error(
                 "jobs in PostgreSQL need psycopg 3",
-                hint="Run `python -m pip install 'holdfast[postgres]'`.",
+                hint="Install Holdfast with its extra [postgres].",
                 id="holdfast.E003",
             )
         )
