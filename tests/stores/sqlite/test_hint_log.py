@@ -28,6 +28,12 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log checks its file before each line."""
+    monkeypatch.setattr(hint_log, "CHECK_SECONDS", 0.0)
+
+
+@pytest.fixture
 def log(file: Path) -> Generator[HintLog]:
     with closing(HintLog(file, SOURCE)) as log:
         yield log
@@ -107,6 +113,7 @@ def test_a_line_in_another_format_means_anything(file: Path, reader: HintLogRead
     assert reader.read() == ANYTHING
 
 
+@pytest.mark.usefixtures("checked")
 def test_a_long_log_begins_again_and_its_readers_receive_anything(
     file: Path, log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +129,7 @@ def test_a_long_log_begins_again_and_its_readers_receive_anything(
     assert largest < 10_200
 
 
+@pytest.mark.usefixtures("checked")
 def test_a_reader_that_stopped_for_a_while_notices_that_the_log_began_again(
     log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +160,7 @@ def test_a_reader_that_saw_an_empty_log_notices_that_it_began_again_twice(
     assert reader.read() == RESIZE
 
 
+@pytest.mark.usefixtures("checked")
 @pytest.mark.parametrize("how", ["removed", "renamed"])
 def test_every_line_reaches_readers_after_the_file_is_gone(
     file: Path, log: HintLog, reader: HintLogReader, how: str
@@ -168,6 +177,7 @@ def test_every_line_reaches_readers_after_the_file_is_gone(
             assert reader.read() == RESIZE
 
 
+@pytest.mark.usefixtures("checked")
 def test_a_line_creates_a_removed_file_again(file: Path, log: HintLog, reader: HintLogReader) -> None:
     wake_file(file).unlink()
     log.append(RESIZE)
@@ -177,6 +187,7 @@ def test_a_line_creates_a_removed_file_again(file: Path, log: HintLog, reader: H
     assert reader.read() == RESIZE
 
 
+@pytest.mark.usefixtures("checked")
 def test_a_log_that_cannot_be_opened_again_reaches_no_readers_until_it_can(
     file: Path, log: HintLog, reader: HintLogReader, tmp_path: Path
 ) -> None:
