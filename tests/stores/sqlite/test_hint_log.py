@@ -66,6 +66,15 @@ def test_a_reader_receives_no_hints_from_before_it(file: Path, log: HintLog) -> 
         assert reader.read() == RESIZE
 
 
+def test_a_reader_that_is_far_behind_receives_anything(log: HintLog, reader: HintLogReader) -> None:
+    for _ in range(5000):
+        log.append(RESIZE)
+
+    assert reader.read() == ANYTHING
+    log.append(RESIZE)
+    assert reader.read() == RESIZE
+
+
 def test_a_process_ignores_its_own_hints(file: Path, log: HintLog) -> None:
     with closing(HintLogReader(file, SOURCE)) as reader, closing(HintLog(file, "third")) as third:
         log.append(Hints(finished={"mine"}))

@@ -34,8 +34,8 @@ A check before each line would slow down a start with fsync by a fifth: after a 
 the file with the next line, so that each line changes metadata.
 """
 
-_END: Final = 64 * 1024
-"""Bytes in which a new reader looks for the last line."""
+_MOST_READ: Final = 256 * 1024
+"""Bytes of one read. A reader that is further behind continues at the end, and reports `anything=True`."""
 
 _decoder = msgspec.json.Decoder(Hints)
 
@@ -139,7 +139,8 @@ class HintLogReader:
                 self._reopen()
                 return ANYTHING
             data = self._from(self._offset - len(last))
-            if not last or not data.startswith(last) or (len(data) == len(last) and self._replaced()):
+            missed = not data.startswith(last) or len(data) == _MOST_READ
+            if missed or not last or (len(data) == len(last) and self._replaced()):
                 self._reopen()
                 return ANYTHING if last or self._last else Hints()
         except OSError:
@@ -166,7 +167,7 @@ class HintLogReader:
         fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
         self.close()
         self._fd = fd
-        begin = max(0, os.fstat(fd).st_size - _END)
+        begin = max(0, os.fstat(fd).st_size - _MOST_READ)
         complete, newline, _ = self._from(begin).rpartition(b"\n")
         self._offset = begin + len(complete) + len(newline)
         self._last = complete.rpartition(b"\n")[2] + newline
@@ -176,8 +177,8 @@ class HintLogReader:
         return identity(self._path) not in (None, _identity_of(self._fd))
 
     def _from(self, offset: int) -> bytes:
-        """In one call: the log may begin again between two."""
-        return os.pread(self._fd, max(0, os.fstat(self._fd).st_size - offset), offset)
+        """In one call, because the log may begin again between two. Without `fstat`: see CHECK_SECONDS."""
+        return os.pread(self._fd, _MOST_READ, offset)
 
 
 def wake_file(path: str | os.PathLike[str]) -> Path:
