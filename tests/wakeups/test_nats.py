@@ -177,7 +177,7 @@ def test_a_credentials_file_contains_a_jwt_and_the_seed_of_its_key(tmp_path: Pat
 def test_a_login_by_key_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nkeys", None)
 
-    with pytest.raises(MissingExtra, match=r"holdfast\[nats\]"):
+    with pytest.raises(MissingExtra, match=r"extra \[nats\]"):
         NatsWakeups.at("nats://localhost?creds=shop.creds")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from urllib.parse import quote
 
@@ -90,15 +90,16 @@ def _sharded(addresses: Mapping[str, str | Store], wakeups: str | Wakeups | None
     stores = {name: open_store(each, None if isinstance(each, Store) else wakeups) for name, each in addresses.items()}
     if any(store.sharded for store in stores.values()):
         raise ValueError("a shard is one store, not a sharded one")
-    _check_distinct(stores)
+    _check_distinct(stores, lent)
     return ShardedStore(stores, lent=lent)
 
 
-def _check_distinct(shards: Mapping[str, Store]) -> None:
+def _check_distinct(shards: Mapping[str, Store], objects: Sequence[str]) -> None:
     """ValueError for two names of one store, whose jobs would be listed and counted twice."""
     names: dict[object, str] = {}
     for name, store in shards.items():
-        place = store if isinstance(store, MemoryStore) else store.name  # memory stores without a name are different
+        # Memory stores without a name are different, and a store that was given as an object may have any name.
+        place = store if name in objects or isinstance(store, MemoryStore) else store.name
         if (other := names.setdefault(place, name)) != name:
             raise ValueError(
                 f"the shards {other!r} and {name!r} are the same store, {store.name}. "

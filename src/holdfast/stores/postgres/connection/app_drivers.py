@@ -20,7 +20,7 @@ def blocking_driver(tx: Any) -> Driver:
 
         return PsycopgDriver(tx)
     if isinstance(tx, str) and find_spec("django") is None:
-        raise TypeError("tx is a connection, not a text; an alias of Django's databases needs Django")
+        raise TypeError("tx is an alias of Django's, and Django is not installed")
     if (isinstance(tx, str) or comes_from(tx, "django")) and (driver := _django(tx)) is not None:
         return driver
     if comes_from(tx, "sqlalchemy"):
