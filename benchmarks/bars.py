@@ -65,11 +65,13 @@ BARS = (
         for store in ("postgres", "redis", "sqlite")
         for metric in ("pick-up p50", "round trip p50")
     ),
+    Bar("postgres", "round trip p50", 1 / 3, "best peer"),
     Bar("redis", "drain, best settings", 4, "best peer"),
     Bar("redis", "one start at a time", 0.75, "limit"),
     Bar("redis", "one start at a time", 1, "Huey", ours="Holdfast, SyncClient"),
     Bar("redis", "bulk start", 1.2, "best peer"),
     Bar("redis", "pick-up p50", 2.2, "limit"),
+    Bar("redis", "round trip p50", 0.6, "Celery"),
     Bar("sqlite", "drain, best settings", 5, "best peer"),
     Bar("sqlite", "one start at a time", 0.7, "limit"),
     Bar("sqlite", "one start at a time", 0.7, "limit", ours="Holdfast, SyncClient"),
@@ -79,6 +81,8 @@ BARS = (
     Bar("sqlite", "one start at a time", 1, "FlexiQ async", ours="Holdfast, synchronous=normal"),
     Bar("sqlite", "one start at a time", 1, "FlexiQ", ours="Holdfast, SyncClient, synchronous=normal"),
     Bar("sqlite", "bulk start", 1.2, "best peer"),
+    Bar("sqlite", "pick-up p50", 0.5, "best peer"),
+    Bar("sqlite", "round trip p50", 0.5, "best peer"),
     Bar("memory", "drain, best settings", 0.2, "limit"),
     *(
         Bar(store, f"steps, {setting}", 1 / 3, "Holdfast", beside=f"plain jobs beside steps, {setting}")

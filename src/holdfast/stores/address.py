@@ -94,12 +94,12 @@ def _sharded(addresses: Mapping[str, str | Store], wakeups: str | Wakeups | None
     return ShardedStore(stores, lent=lent)
 
 
-def _check_distinct(shards: Mapping[str, Store], objects: Sequence[str]) -> None:
+def _check_distinct(shards: Mapping[str, Store], lent: Sequence[str]) -> None:
     """ValueError for two names of one store, whose jobs would be listed and counted twice."""
     names: dict[object, str] = {}
     for name, store in shards.items():
         # Memory stores without a name are different, and a store that was given as an object may have any name.
-        place = store if name in objects or isinstance(store, MemoryStore) else store.name
+        place = store if name in lent or isinstance(store, MemoryStore) else store.name
         if (other := names.setdefault(place, name)) != name:
             raise ValueError(
                 f"the shards {other!r} and {name!r} are the same store, {store.name}. "

@@ -196,6 +196,25 @@ def test_a_line_creates_a_removed_file_again(file: Path, log: HintLog, reader: H
     assert reader.read() == RESIZE
 
 
+def test_the_file_is_checked_once_in_a_while_and_not_before_each_line(
+    file: Path, log: HintLog, reader: HintLogReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("holdfast.stores.sqlite.wakeups.hint_log.time.monotonic", lambda: now)
+    log.append(RESIZE)
+    wake_file(file).unlink()
+    for _ in range(10):
+        log.append(RESIZE)
+    assert not wake_file(file).exists()
+
+    now += hint_log.CHECK_SECONDS
+    log.append(RESIZE)
+
+    assert wake_file(file).exists()
+    assert reader.read() == RESIZE  # the lines of the removed file, which is still open
+    assert reader.read() == ANYTHING
+
+
 @pytest.mark.usefixtures("checked")
 def test_a_log_that_cannot_be_opened_again_reaches_no_readers_until_it_can(
     file: Path, log: HintLog, reader: HintLogReader, tmp_path: Path
