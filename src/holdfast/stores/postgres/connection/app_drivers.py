@@ -21,7 +21,7 @@ def blocking_driver(tx: Any) -> Driver:
         return PsycopgDriver(tx)
     if isinstance(tx, str) and find_spec("django") is None:
         raise TypeError(
-            "a text as tx is an alias of Django's databases, and Django is not installed: pass a connection or a session"
+            "a text as tx is an alias of Django's, and Django is not installed: pass a connection or a session"
         )
     if (isinstance(tx, str) or comes_from(tx, "django")) and (driver := _django(tx)) is not None:
         return driver
